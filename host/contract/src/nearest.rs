@@ -1,0 +1,62 @@
+//! The right name for one that was mistyped: what an error suggests.
+
+/// Names longer than this are not compared; none of ours is.
+const LONGEST: usize = 64;
+
+/// The candidate closest to what was typed, where one is close enough to be meant: a third of
+/// its letters may differ. `-` and `_` count as the same letter, as do upper and lower case.
+#[must_use]
+pub fn nearest<'a>(typed: &str, candidates: &[&'a str]) -> Option<&'a str> {
+    let typed = letters(typed)?;
+    candidates
+        .iter()
+        .filter_map(|candidate| {
+            let name = letters(candidate)?;
+            let distance = distance(&typed, &name);
+            (distance <= name.len().max(3) / 3).then_some((distance, *candidate))
+        })
+        .min_by_key(|(distance, _candidate)| *distance)
+        .map(|(_distance, candidate)| candidate)
+}
+
+fn letters(name: &str) -> Option<Vec<char>> {
+    let fold = |letter: char| match letter {
+        '-' => '_',
+        other => other.to_ascii_lowercase(),
+    };
+    let letters: Vec<char> = name.chars().take(LONGEST + 1).map(fold).collect();
+    (letters.len() <= LONGEST).then_some(letters)
+}
+
+/// How many letters must be put in, taken out or changed.
+fn distance(from: &[char], to: &[char]) -> usize {
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    for (line, letter) in from.iter().enumerate() {
+        let mut left = line + 1;
+        let mut next = vec![left];
+        for (pair, other) in row.windows(2).zip(to) {
+            if let &[diagonal, above] = pair {
+                let change = diagonal + usize::from(letter != other);
+                left = change.min(above + 1).min(left + 1);
+                next.push(left);
+            }
+        }
+        row = next;
+    }
+    row.last().copied().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nearest;
+
+    #[test]
+    fn a_typing_error_finds_its_name_and_a_stranger_none() {
+        let names = ["deadline_ms", "cpu_ms", "memory_bytes"];
+        assert_eq!(nearest("deadline-ms", &names), Some("deadline_ms"));
+        assert_eq!(nearest("memory_byte", &names), Some("memory_bytes"));
+        assert_eq!(nearest("cpums", &names), Some("cpu_ms"));
+        assert_eq!(nearest("colour", &names), None);
+        assert_eq!(nearest(&"x".repeat(100_000), &names), None);
+    }
+}
