@@ -1,0 +1,194 @@
+//! The one place that uses the process's own authority: paths, environment, the cache folder.
+//!
+//! Everything else in the host takes a handle from here. A lint (`disallowed-methods` in
+//! `clippy.toml`) refuses these calls elsewhere.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "this file is the door through which ambient authority becomes handles"
+)]
+
+use std::fs;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, MetadataExt as _, PermissionsExt as _};
+
+use crate::error::SandboxError;
+
+/// The folder that relative grants mean.
+#[derive(Clone, Debug)]
+pub struct Workspace {
+    dir: Arc<Dir>,
+}
+
+impl Workspace {
+    /// Opens the workspace by path: the only time its path is used.
+    ///
+    /// # Errors
+    ///
+    /// [`SandboxError::Folder`] when it can't be opened as a folder.
+    pub fn open(path: &Path) -> Result<Self, SandboxError> {
+        let dir = open_folder(path)?;
+        Ok(Self { dir: Arc::new(dir) })
+    }
+
+    /// Opens a workspace inside an open folder; links can't lead out of that one.
+    ///
+    /// # Errors
+    ///
+    /// [`SandboxError::Folder`] when it can't be opened as a folder.
+    pub fn open_in(folder: &Dir, path: &Path) -> Result<Self, SandboxError> {
+        let dir = folder
+            .open_dir(path)
+            .map_err(|source| SandboxError::Folder {
+                root: path.display().to_string(),
+                source,
+            })?;
+        Ok(Self { dir: Arc::new(dir) })
+    }
+
+    /// The open folder.
+    #[must_use]
+    pub fn dir(&self) -> &Dir {
+        &self.dir
+    }
+}
+
+/// Opens a folder the operator named by an absolute path or relative to the working folder.
+///
+/// # Errors
+///
+/// [`SandboxError::Folder`] when it can't be opened as a folder.
+pub fn open_folder(path: &Path) -> Result<Dir, SandboxError> {
+    Dir::open_ambient_dir(path, ambient_authority()).map_err(|source| SandboxError::Folder {
+        root: path.display().to_string(),
+        source,
+    })
+}
+
+/// Reads a file the operator named, up to `limit_bytes`.
+///
+/// # Errors
+///
+/// [`SandboxError::File`] when it can't be read, is not a regular file, or is larger.
+pub fn read_file(path: &Path, limit_bytes: u64) -> Result<Vec<u8>, SandboxError> {
+    let failed = |source| SandboxError::File {
+        path: path.display().to_string(),
+        source,
+    };
+    read_bounded(fs::File::open(path).map_err(failed)?, limit_bytes).map_err(failed)
+}
+
+/// Reads a file inside an open folder, up to `limit_bytes`; links can't lead out of the folder.
+///
+/// # Errors
+///
+/// [`SandboxError::File`] when it can't be read, is not a regular file, or is larger.
+pub fn read_file_in(folder: &Dir, path: &Path, limit_bytes: u64) -> Result<Vec<u8>, SandboxError> {
+    let failed = |source| SandboxError::File {
+        path: path.display().to_string(),
+        source,
+    };
+    let file = folder.open(path).map_err(failed)?.into_std();
+    read_bounded(file, limit_bytes).map_err(failed)
+}
+
+fn read_bounded(file: fs::File, limit_bytes: u64) -> io::Result<Vec<u8>> {
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "not a regular file",
+        ));
+    }
+    let mut bytes = Vec::new();
+    let read = file
+        .take(limit_bytes.saturating_add(1))
+        .read_to_end(&mut bytes)?;
+    if u64::try_from(read).is_ok_and(|read| read > limit_bytes) {
+        let reason = format!("larger than {limit_bytes} bytes");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, reason));
+    }
+    Ok(bytes)
+}
+
+/// The value of one environment variable, if it is set and UTF-8.
+#[must_use]
+pub fn environment(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+/// Every environment variable whose name and value are UTF-8: what `env=*` grants.
+#[must_use]
+pub fn whole_environment() -> Vec<(String, String)> {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect()
+}
+
+/// 128 random bits from the system, as 32 hex digits: an id that nobody has seen before.
+#[must_use]
+pub fn random_id() -> String {
+    use std::hash::{BuildHasher as _, RandomState};
+
+    let mut bytes = [0_u8; 16];
+    match rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty()) {
+        Ok(16) => format!("{:032x}", u128::from_ne_bytes(bytes)),
+        // A kernel without the call: the standard library's own seeds are random too.
+        _ => format!(
+            "{:016x}{:016x}",
+            RandomState::new().hash_one(0),
+            RandomState::new().hash_one(1)
+        ),
+    }
+}
+
+/// The user's folder for cached data of this program, by the XDG base directory rules.
+#[must_use]
+pub fn user_cache_folder() -> Option<PathBuf> {
+    user_folder("XDG_CACHE_HOME", ".cache")
+}
+
+/// The user's folder for configuration of this program, by the XDG base directory rules.
+#[must_use]
+pub fn user_config_folder() -> Option<PathBuf> {
+    user_folder("XDG_CONFIG_HOME", ".config")
+}
+
+fn user_folder(variable: &str, in_home: &str) -> Option<PathBuf> {
+    let base = environment(variable)
+        .map(PathBuf::from)
+        .filter(|path| path.is_absolute())
+        .or_else(|| Some(PathBuf::from(environment("HOME")?).join(in_home)))?;
+    base.is_absolute().then(|| base.join("tidegate"))
+}
+
+/// Opens the cache folder, making it where it is missing, and checks that it is ours alone.
+///
+/// What is loaded from it is native code, so a folder that others can write is refused.
+///
+/// # Errors
+///
+/// [`SandboxError::Cache`] when it can't be made, belongs to another user, or others may write it.
+pub fn open_cache(path: &Path) -> Result<Dir, SandboxError> {
+    let refused = |reason: String| SandboxError::Cache {
+        path: path.display().to_string(),
+        reason,
+    };
+    fs::create_dir_all(path).map_err(|error| refused(error.to_string()))?;
+    let dir = open_folder(path).map_err(|error| refused(error.to_string()))?;
+    let metadata = dir
+        .dir_metadata()
+        .map_err(|error| refused(error.to_string()))?;
+    if metadata.uid() != rustix::process::geteuid().as_raw() {
+        return Err(refused("it belongs to another user".to_owned()));
+    }
+    if metadata.permissions().mode() & 0o077 != 0 {
+        let only_ours = cap_std::fs::Permissions::from_mode(0o700);
+        dir.set_permissions(".", only_ours)
+            .map_err(|error| refused(error.to_string()))?;
+    }
+    Ok(dir)
+}
