@@ -1,0 +1,129 @@
+//! Compiled components on disk (SPEC L6), keyed by the component's digest and by everything of the
+//! engine that decides what is compiled.
+//!
+//! This file holds the host's only `unsafe` block. What makes it sound is written there.
+
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash as _, Hasher as _};
+use std::io::{self, Read as _, Write as _};
+use std::os::fd::AsRawFd as _;
+
+use cap_std::fs::{Dir, File, MetadataExt as _, OpenOptions, OpenOptionsExt as _};
+use wasmtime::component::Component;
+
+/// Compiled components kept between processes.
+pub(crate) struct Cache {
+    dir: Dir,
+    /// Names the engine's version, settings and the processor's features.
+    engine_key: String,
+}
+
+impl Cache {
+    /// `dir` must come from `sandbox::ambient::open_cache`, which checks that it is ours alone.
+    pub(crate) fn new(dir: Dir, engine: &wasmtime::Engine) -> Self {
+        let mut hasher = DefaultHasher::new();
+        engine.precompile_compatibility_hash().hash(&mut hasher);
+        Self {
+            dir,
+            engine_key: format!("{:016x}", hasher.finish()),
+        }
+    }
+
+    fn names(&self, digest: &str) -> (String, String) {
+        let entry = format!("{digest}-{}", self.engine_key);
+        (format!("{entry}.cwasm"), format!("{entry}.sum"))
+    }
+
+    /// The compiled component, or `None` where there is no entry that can be trusted.
+    pub(crate) fn load(&self, engine: &wasmtime::Engine, digest: &str) -> Option<Component> {
+        let (code, sum) = self.names(digest);
+        let outcome = self
+            .open_checked(&code, &sum)
+            .and_then(|file| deserialize(engine, &file));
+        match outcome {
+            Ok(component) => Some(component),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => {
+                tracing::warn!(entry = code, %error, "cache entry is not usable: compiling again");
+                None
+            }
+        }
+    }
+
+    /// Opens an entry and compares it with its checksum, so that a damaged one is never mapped.
+    fn open_checked(&self, code: &str, sum: &str) -> io::Result<File> {
+        let mut options = OpenOptions::new();
+        options.read(true).custom_flags(no_follow());
+        let mut file = self.dir.open_with(code, &options)?;
+        let metadata = file.metadata()?;
+        let ours = metadata.uid() == rustix::process::geteuid().as_raw();
+        if !metadata.is_file() || !ours || metadata.mode() & 0o022 != 0 {
+            return Err(io::Error::other("it is not a file of ours alone"));
+        }
+        let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0));
+        file.read_to_end(&mut bytes)?;
+        if self.dir.read_to_string(sum)? != checksum(&bytes) {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "its checksum differs",
+            ));
+        }
+        Ok(file)
+    }
+
+    /// Keeps a compiled component. Failing to is no failure: it is compiled again next time.
+    pub(crate) fn store(&self, digest: &str, component: &Component) {
+        let (code, sum) = self.names(digest);
+        let stored = component
+            .serialize()
+            .map_err(io::Error::other)
+            .and_then(|bytes| {
+                self.replace(&code, &bytes)?;
+                self.replace(&sum, checksum(&bytes).as_bytes())
+            });
+        if let Err(error) = stored {
+            tracing::warn!(entry = code, %error, "compiled component was not cached");
+        }
+    }
+
+    /// Writes beside and renames, so that no reader ever sees half an entry.
+    fn replace(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        let temporary = format!("{name}.{}.tmp", std::process::id());
+        let mut options = OpenOptions::new();
+        options
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .custom_flags(no_follow());
+        let mut file = self.dir.open_with(&temporary, &options)?;
+        file.write_all(bytes)?;
+        drop(file);
+        self.dir.rename(&temporary, &self.dir, name)
+    }
+}
+
+fn no_follow() -> i32 {
+    rustix::fs::OFlags::NOFOLLOW.bits().cast_signed()
+}
+
+/// Length and CRC-32: they catch damage. Forgery is kept out by the folder's owner and mode.
+fn checksum(bytes: &[u8]) -> String {
+    format!("{} {:08x}", bytes.len(), crc32fast::hash(bytes))
+}
+
+/// Maps an entry that was checked through this very handle.
+fn deserialize(engine: &wasmtime::Engine, file: &File) -> io::Result<Component> {
+    let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+    #[expect(
+        unsafe_code,
+        reason = "compiled code can only be mapped by an unsafe call"
+    )]
+    // SAFETY: the file must hold what `Component::serialize` wrote. It lies in a folder that
+    // belongs to this user with mode 0700, belongs to this user itself and is writable by no
+    // other; only `store` writes there, by rename; its checksum was compared through this handle,
+    // and the path leads to the same open file. wasmtime itself refuses another version or other
+    // settings. Whoever can still forge it already runs code as this user.
+    let component = unsafe { Component::deserialize_file(engine, path) };
+    component.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, format!("{error:#}")))
+}

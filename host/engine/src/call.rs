@@ -1,0 +1,238 @@
+//! One call from instantiation to its classified end.
+//!
+//! Runs on a thread for guests and stays on it: the guest, its host calls and the CPU clock that
+//! bounds it are all one thread's.
+
+use std::sync::Arc;
+
+use tidegate_contract::limits::Limits;
+use tidegate_contract::{
+    CallError, Delivery, DeliveryId, Failure, JsonObject, OutputReceipt, Problem, ReceiptStatus,
+    ToolCall, ToolOutcome,
+};
+use wasmtime::Store;
+
+use crate::bindings::exports::tidegate::plugin::{sink, tools};
+use crate::breach::Breach;
+use crate::convert;
+use crate::ending::{self, Ending};
+use crate::plugin::Loaded;
+use crate::report;
+use crate::store::{self, CallState};
+use crate::watch::Watch;
+
+/// What running the guest came to, and the store it ran in.
+struct Run<T> {
+    end: Result<T, Ending>,
+    store: Store<CallState>,
+}
+
+/// Runs `guest` in a fresh store and races it against the deadline and the caller's cancellation.
+///
+/// A computing guest is ended by the epoch callback, a waiting one by dropping its future here.
+fn run<T>(
+    loaded: &Loaded,
+    call_id: &str,
+    watch: Watch,
+    guest: impl AsyncFnOnce(&mut Store<CallState>) -> wasmtime::Result<T>,
+) -> Result<Run<T>, CallError> {
+    if let Some(breach) = watch.breach() {
+        let failure = breach.failure(&limits(loaded, &watch));
+        return Err(CallError::Ended {
+            status: breach.status(),
+            failure,
+        });
+    }
+    let (deadline, cancelled) = (watch.deadline(), watch.cancelled());
+    let mut store = store::build(&loaded.engine.wasmtime, &loaded.setup, call_id, watch);
+    let _ticking = loaded.engine.ticker.running();
+    let end = loaded.engine.block_on(async {
+        tokio::select! {
+            biased;
+            end = guest(&mut store) => Ok(end),
+            () = cancelled.cancelled() => Err(Breach::Cancelled),
+            () = tokio::time::sleep_until(deadline.at.into()) => Err(Breach::Deadline),
+        }
+    });
+    let end = match end {
+        Some(Ok(Ok(value))) => Ok(value),
+        Some(Ok(Err(error))) => Err(ending::classify(&error, store.data())),
+        Some(Err(breach)) => Err(Ending::Breach(breach)),
+        None => {
+            return Err(CallError::HostFault {
+                reason: "the engine is closed".to_owned(),
+            });
+        }
+    };
+    Ok(Run { end, store })
+}
+
+/// The limits of one call: the plugin's, with the deadline that its caller set.
+fn limits(loaded: &Loaded, watch: &Watch) -> Limits {
+    Limits {
+        deadline_ms: watch.deadline().after_ms,
+        ..loaded.setup.limits
+    }
+}
+
+/// What the two exports of a tool call come to together.
+enum Executed {
+    Refused(Vec<tools::Problem>),
+    Outcome(tools::Outcome),
+}
+
+/// Validates and executes in one instance (SPEC T3: a failing check means execute never ran).
+pub(crate) fn tool(
+    loaded: &Arc<Loaded>,
+    call: &ToolCall,
+    watch: Watch,
+) -> Result<ToolOutcome, CallError> {
+    let indices = loaded
+        .tools
+        .as_ref()
+        .ok_or_else(|| CallError::UnknownTool {
+            name: call.name.to_string(),
+        })?;
+    let asked = convert::tool_call(call);
+    let limits = limits(loaded, &watch);
+    let Run { end, store } = run(loaded, call.id.as_str(), watch, async |store| {
+        let instance = loaded.pre.instantiate_async(&mut *store).await?;
+        let tools = indices.load(&mut *store, &instance)?;
+        let valid = tools
+            .call_validate(&mut *store, &asked.name, &asked.arguments)
+            .await?;
+        if let Err(problems) = valid {
+            return Ok(Executed::Refused(problems));
+        }
+        Ok(Executed::Outcome(
+            tools.call_execute(&mut *store, &asked).await?,
+        ))
+    })?;
+    let mut outcome = match end {
+        Ok(Executed::Refused(problems)) if problems.is_empty() => {
+            let reason = "`validate` refused the arguments without naming a problem".to_owned();
+            return Err(CallError::InvalidResult { reason });
+        }
+        Ok(Executed::Refused(problems)) => {
+            return Err(CallError::InvalidArguments {
+                problems: refusal(problems),
+            });
+        }
+        Ok(Executed::Outcome(outcome)) => match convert::outcome(outcome, &limits) {
+            Ok(outcome) => outcome,
+            Err(convert::Broken::TooLarge) => ended(Breach::Result, &limits),
+            Err(convert::Broken::Contract(reason)) => {
+                return Err(CallError::InvalidResult { reason });
+            }
+        },
+        Err(Ending::Breach(breach)) => ended(breach, &limits),
+        Err(Ending::Trap(failure)) => ToolOutcome::failed(failure),
+        Err(Ending::Host(reason)) => return Err(CallError::HostFault { reason }),
+    };
+    report::attach(&mut outcome.metadata, store.into_data());
+    Ok(outcome)
+}
+
+/// Most problems passed on to the caller.
+const PROBLEMS: usize = 32;
+
+fn refusal(problems: Vec<tools::Problem>) -> Vec<Problem> {
+    problems
+        .into_iter()
+        .take(PROBLEMS)
+        .map(|problem| Problem {
+            pointer: convert::pointer(&problem.pointer),
+            reason: convert::one_line(&problem.reason),
+        })
+        .collect()
+}
+
+fn ended(breach: Breach, limits: &Limits) -> ToolOutcome {
+    ToolOutcome::ended(breach.status(), breach.failure(limits))
+}
+
+/// Hands one delivery to the sink.
+pub(crate) fn delivery(
+    loaded: &Arc<Loaded>,
+    delivery: &Delivery,
+    watch: Watch,
+) -> Result<OutputReceipt, CallError> {
+    let Some(indices) = loaded.sink.as_ref() else {
+        return Err(CallError::NotInjected {
+            node: "INTERACTION.OUTPUT",
+        });
+    };
+    let sent = convert::delivery(delivery);
+    let limits = limits(loaded, &watch);
+    let id = delivery.delivery_id.as_str();
+    let Run { end, store } = run(loaded, id, watch, async |store| {
+        let instance = loaded.pre.instantiate_async(&mut *store).await?;
+        let sink = indices.load(&mut *store, &instance)?;
+        sink.call_deliver(&mut *store, &sent).await
+    })?;
+    let mut receipt = match end {
+        Ok(receipt) => receipt_of(receipt, &limits, &delivery.delivery_id)?,
+        Err(Ending::Breach(breach)) => unknown(delivery, breach.failure(&limits)),
+        Err(Ending::Trap(failure)) => unknown(delivery, failure),
+        Err(Ending::Host(reason)) => return Err(CallError::HostFault { reason }),
+    };
+    report::attach(&mut receipt.metadata, store.into_data());
+    Ok(receipt)
+}
+
+fn receipt_of(
+    receipt: sink::Receipt,
+    limits: &Limits,
+    sent: &DeliveryId,
+) -> Result<OutputReceipt, CallError> {
+    let invalid = |reason| CallError::InvalidReceipt { reason };
+    let receipt = convert::receipt(receipt, limits).map_err(|broken| {
+        invalid(match broken {
+            convert::Broken::TooLarge => {
+                format!(
+                    "the receipt is larger than result_bytes = {}",
+                    limits.result_bytes
+                )
+            }
+            convert::Broken::Contract(reason) => reason,
+        })
+    })?;
+    receipt
+        .check(sent)
+        .map_err(|error| invalid(error.to_string()))?;
+    Ok(receipt)
+}
+
+/// A sink that ended early may have delivered.
+fn unknown(delivery: &Delivery, failure: Failure) -> OutputReceipt {
+    OutputReceipt {
+        delivery_id: delivery.delivery_id.as_str().to_owned(),
+        status: ReceiptStatus::Unknown,
+        artifacts: None,
+        error: Some(failure),
+        metadata: None::<JsonObject>,
+    }
+}
+
+/// Asks for the definitions of a plugin's tools; the inner error is why it could not say.
+pub(crate) fn definitions(
+    loaded: &Loaded,
+    watch: Watch,
+) -> Result<Result<Vec<tools::ToolDefinition>, Failure>, CallError> {
+    let Some(indices) = loaded.tools.as_ref() else {
+        return Ok(Ok(Vec::new()));
+    };
+    let run = run(loaded, "", watch, async |store| {
+        let instance = loaded.pre.instantiate_async(&mut *store).await?;
+        indices
+            .load(&mut *store, &instance)?
+            .call_definitions(&mut *store)
+            .await
+    })?;
+    match run.end {
+        Ok(definitions) => Ok(Ok(definitions)),
+        Err(Ending::Breach(breach)) => Ok(Err(breach.failure(&loaded.setup.limits))),
+        Err(Ending::Trap(failure)) => Ok(Err(failure)),
+        Err(Ending::Host(reason)) => Err(CallError::HostFault { reason }),
+    }
+}

@@ -1,0 +1,22 @@
+//! What a call was denied while it ran, kept small.
+
+use tidegate_sandbox::Denial;
+
+/// Most denials kept of one call: enough to fix the grants, too few to fill memory.
+const KEPT: usize = 16;
+
+/// Distinct denials in the order they were met.
+#[derive(Debug, Default)]
+pub(crate) struct Denials(Vec<Denial>);
+
+impl Denials {
+    pub(crate) fn record(&mut self, denial: Denial) {
+        if self.0.len() < KEPT && !self.0.contains(&denial) {
+            self.0.push(denial);
+        }
+    }
+
+    pub(crate) fn into_names(self) -> Vec<String> {
+        self.0.iter().map(ToString::to_string).collect()
+    }
+}

@@ -1,0 +1,298 @@
+//! The methods of `wasi:filesystem/types.descriptor`, each passed on by [`Files`] to
+//! wasmtime-wasi's implementation unless `files.rs` has its own.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use tidegate_sandbox::denial::Kind;
+use tidegate_sandbox::files;
+use wasmtime::component::Resource;
+use wasmtime_wasi::OpenMode;
+use wasmtime_wasi::filesystem::Descriptor;
+use wasmtime_wasi::p2::bindings::filesystem::{preopens, types};
+use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, FsError, FsResult, ReaddirIterator};
+
+use crate::files::{Entries, Files, entry, may_move, open_request, writes};
+use crate::streams::FileStream;
+
+type Fd = Resource<Descriptor>;
+
+impl preopens::Host for Files<'_> {
+    fn get_directories(&mut self) -> wasmtime::Result<Vec<(Fd, String)>> {
+        self.preopens
+            .iter()
+            .map(|preopen| {
+                let fd = self.view.table.push(Descriptor::Dir(preopen.dir.clone()))?;
+                Ok((fd, preopen.guest_path.clone()))
+            })
+            .collect()
+    }
+}
+
+impl types::Host for Files<'_> {
+    fn convert_error_code(&mut self, error: FsError) -> wasmtime::Result<types::ErrorCode> {
+        self.view.convert_error_code(error)
+    }
+
+    fn filesystem_error_code(
+        &mut self,
+        error: Resource<wasmtime::Error>,
+    ) -> wasmtime::Result<Option<types::ErrorCode>> {
+        self.view.filesystem_error_code(error)
+    }
+}
+
+impl types::HostDescriptor for Files<'_> {
+    async fn open_at(
+        &mut self,
+        fd: Fd,
+        follow: types::PathFlags,
+        path: String,
+        oflags: types::OpenFlags,
+        flags: types::DescriptorFlags,
+    ) -> FsResult<Fd> {
+        let parent = self.dir(&fd)?.clone();
+        let kind = if writes(oflags, flags) {
+            Kind::Write
+        } else {
+            Kind::Read
+        };
+        let opened = open_request(&parent, follow, oflags, flags)
+            .map_err(FsError::from)
+            .and_then(|request| self.open(&parent, &path, request));
+        self.note(kind, &path, opened)
+    }
+
+    fn read_via_stream(
+        &mut self,
+        fd: Fd,
+        offset: types::Filesize,
+    ) -> FsResult<Resource<DynInputStream>> {
+        let file = Arc::clone(&self.file(&fd)?.file);
+        let stream: DynInputStream = Box::new(FileStream::new(file, offset));
+        Ok(self.view.table.push(stream)?)
+    }
+
+    async fn read_directory(&mut self, fd: Fd) -> FsResult<Resource<ReaddirIterator>> {
+        let dir = self.dir(&fd)?;
+        if !dir.open_mode.contains(OpenMode::READ) {
+            let denied = Err(types::ErrorCode::NotPermitted.into());
+            return self.note(Kind::Read, ".", denied);
+        }
+        let entries = Entries(cap_primitives::fs::read_base_dir(&dir.dir)?);
+        // The table holds our lazy listing under the type that the bindings name.
+        let listing = self.view.table.push(entries)?;
+        Ok(Resource::new_own(listing.rep()))
+    }
+
+    async fn symlink_at(&mut self, fd: Fd, target: String, link: String) -> FsResult<()> {
+        let outcome = if files::link_stays_inside(Path::new(&link), Path::new(&target)) {
+            self.view.symlink_at(fd, target, link.clone()).await
+        } else {
+            Err(types::ErrorCode::NotPermitted.into())
+        };
+        self.note(Kind::Write, &link, outcome)
+    }
+
+    async fn link_at(
+        &mut self,
+        fd: Fd,
+        flags: types::PathFlags,
+        old_path: String,
+        new_fd: Fd,
+        new_path: String,
+    ) -> FsResult<()> {
+        let outcome = if may_move(self.dir(&fd)?, self.dir(&new_fd)?) {
+            self.view
+                .link_at(fd, flags, old_path, new_fd, new_path.clone())
+                .await
+        } else {
+            Err(types::ErrorCode::NotPermitted.into())
+        };
+        self.note(Kind::Write, &new_path, outcome)
+    }
+
+    async fn rename_at(
+        &mut self,
+        fd: Fd,
+        old_path: String,
+        new_fd: Fd,
+        new_path: String,
+    ) -> FsResult<()> {
+        let outcome = if may_move(self.dir(&fd)?, self.dir(&new_fd)?) {
+            self.view
+                .rename_at(fd, old_path.clone(), new_fd, new_path)
+                .await
+        } else {
+            Err(types::ErrorCode::NotPermitted.into())
+        };
+        self.note(Kind::Write, &old_path, outcome)
+    }
+
+    async fn create_directory_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
+        let outcome = self.view.create_directory_at(fd, path.clone()).await;
+        self.note(Kind::Write, &path, outcome)
+    }
+
+    async fn remove_directory_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
+        let outcome = self.view.remove_directory_at(fd, path.clone()).await;
+        self.note(Kind::Write, &path, outcome)
+    }
+
+    async fn unlink_file_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
+        let outcome = self.view.unlink_file_at(fd, path.clone()).await;
+        self.note(Kind::Write, &path, outcome)
+    }
+
+    async fn set_times_at(
+        &mut self,
+        fd: Fd,
+        flags: types::PathFlags,
+        path: String,
+        accessed: types::NewTimestamp,
+        modified: types::NewTimestamp,
+    ) -> FsResult<()> {
+        let outcome = self
+            .view
+            .set_times_at(fd, flags, path.clone(), accessed, modified)
+            .await;
+        self.note(Kind::Write, &path, outcome)
+    }
+
+    async fn set_times(
+        &mut self,
+        fd: Fd,
+        accessed: types::NewTimestamp,
+        modified: types::NewTimestamp,
+    ) -> FsResult<()> {
+        let outcome = self.view.set_times(fd, accessed, modified).await;
+        self.note(Kind::Write, "an open file", outcome)
+    }
+
+    async fn set_size(&mut self, fd: Fd, size: types::Filesize) -> FsResult<()> {
+        let outcome = self.view.set_size(fd, size).await;
+        self.note(Kind::Write, "an open file", outcome)
+    }
+
+    async fn write(
+        &mut self,
+        fd: Fd,
+        bytes: Vec<u8>,
+        offset: types::Filesize,
+    ) -> FsResult<types::Filesize> {
+        let outcome = self.view.write(fd, bytes, offset).await;
+        self.note(Kind::Write, "an open file", outcome)
+    }
+
+    fn write_via_stream(
+        &mut self,
+        fd: Fd,
+        offset: types::Filesize,
+    ) -> FsResult<Resource<DynOutputStream>> {
+        let outcome = self.view.write_via_stream(fd, offset);
+        self.note(Kind::Write, "an open file", outcome)
+    }
+
+    fn append_via_stream(&mut self, fd: Fd) -> FsResult<Resource<DynOutputStream>> {
+        let outcome = self.view.append_via_stream(fd);
+        self.note(Kind::Write, "an open file", outcome)
+    }
+
+    async fn stat_at(
+        &mut self,
+        fd: Fd,
+        flags: types::PathFlags,
+        path: String,
+    ) -> FsResult<types::DescriptorStat> {
+        let outcome = self.view.stat_at(fd, flags, path.clone()).await;
+        self.note(Kind::Read, &path, outcome)
+    }
+
+    async fn readlink_at(&mut self, fd: Fd, path: String) -> FsResult<String> {
+        let outcome = self.view.readlink_at(fd, path.clone()).await;
+        self.note(Kind::Read, &path, outcome)
+    }
+
+    async fn read(
+        &mut self,
+        fd: Fd,
+        length: types::Filesize,
+        offset: types::Filesize,
+    ) -> FsResult<(Vec<u8>, bool)> {
+        self.view.read(fd, length, offset).await
+    }
+
+    async fn metadata_hash_at(
+        &mut self,
+        fd: Fd,
+        flags: types::PathFlags,
+        path: String,
+    ) -> FsResult<types::MetadataHashValue> {
+        self.view.metadata_hash_at(fd, flags, path).await
+    }
+
+    async fn advise(
+        &mut self,
+        fd: Fd,
+        offset: types::Filesize,
+        length: types::Filesize,
+        advice: types::Advice,
+    ) -> FsResult<()> {
+        self.view.advise(fd, offset, length, advice).await
+    }
+
+    async fn sync(&mut self, fd: Fd) -> FsResult<()> {
+        self.view.sync(fd).await
+    }
+
+    async fn sync_data(&mut self, fd: Fd) -> FsResult<()> {
+        self.view.sync_data(fd).await
+    }
+
+    async fn get_flags(&mut self, fd: Fd) -> FsResult<types::DescriptorFlags> {
+        self.view.get_flags(fd).await
+    }
+
+    async fn get_type(&mut self, fd: Fd) -> FsResult<types::DescriptorType> {
+        self.view.get_type(fd).await
+    }
+
+    async fn stat(&mut self, fd: Fd) -> FsResult<types::DescriptorStat> {
+        self.view.stat(fd).await
+    }
+
+    async fn is_same_object(&mut self, a: Fd, b: Fd) -> wasmtime::Result<bool> {
+        self.view.is_same_object(a, b).await
+    }
+
+    async fn metadata_hash(&mut self, fd: Fd) -> FsResult<types::MetadataHashValue> {
+        self.view.metadata_hash(fd).await
+    }
+
+    fn drop(&mut self, fd: Fd) -> wasmtime::Result<()> {
+        types::HostDescriptor::drop(&mut self.view, fd)
+    }
+}
+
+impl types::HostDirectoryEntryStream for Files<'_> {
+    async fn read_directory_entry(
+        &mut self,
+        listing: Resource<ReaddirIterator>,
+    ) -> FsResult<Option<types::DirectoryEntry>> {
+        let listing = Resource::<Entries>::new_borrow(listing.rep());
+        self.view
+            .table
+            .get_mut(&listing)?
+            .0
+            .next()
+            .map(entry)
+            .transpose()
+    }
+
+    fn drop(&mut self, listing: Resource<ReaddirIterator>) -> wasmtime::Result<()> {
+        self.view
+            .table
+            .delete(Resource::<Entries>::new_own(listing.rep()))?;
+        Ok(())
+    }
+}

@@ -1,0 +1,223 @@
+//! The engine: one wasmtime `Engine`, one linker, one pool of instances, one set of threads.
+
+use std::fmt;
+use std::sync::Arc;
+
+use cap_std::fs::Dir;
+use tidegate_contract::limits::Limits;
+use tokio::runtime::Runtime;
+use wasmtime::component::Linker;
+use wasmtime::{
+    Config, Enabled, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig,
+    WasmBacktraceDetails,
+};
+
+use crate::cache::Cache;
+use crate::error::EngineError;
+use crate::plugin::{Plugin, PluginSource};
+use crate::saturating::to_usize;
+use crate::store::CallState;
+use crate::ticker::Ticker;
+use crate::wasi;
+
+/// What an engine is made of. [`Default`] fits a machine that serves a few callers.
+#[derive(Debug)]
+pub struct EngineSettings {
+    /// Calls that can run at once, from 1 to [`MAX_SLOTS`]. Each holds a thread while it runs.
+    pub slots: u32,
+    /// Where compiled components are kept; `None` compiles every time.
+    pub cache: Option<Dir>,
+}
+
+/// Calls that can run at once by default: more than cores, so that looping guests don't hold up
+/// the others before their limits end them.
+pub const DEFAULT_SLOTS: u32 = 64;
+
+/// Most calls that can run at once. Each reserves 4 GiB of address space, not memory.
+pub const MAX_SLOTS: u32 = 1_000;
+
+impl Default for EngineSettings {
+    fn default() -> Self {
+        Self {
+            slots: DEFAULT_SLOTS,
+            cache: None,
+        }
+    }
+}
+
+/// Compiles plugins and runs their calls. Cloning gives another handle to the same engine.
+#[derive(Clone)]
+pub struct Engine(Arc<Shared>);
+
+impl fmt::Debug for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Engine")
+            .field("slots", &self.0.slots)
+            .finish_non_exhaustive()
+    }
+}
+
+pub(crate) struct Shared {
+    pub(crate) wasmtime: wasmtime::Engine,
+    pub(crate) linker: Linker<CallState>,
+    pub(crate) cache: Option<Cache>,
+    pub(crate) ticker: Ticker,
+    /// One plugin is loaded at a time: loading takes the one slot that calls don't use.
+    pub(crate) loading: tokio::sync::Mutex<()>,
+    slots: u32,
+    /// A permit for each slot: a full pool refuses at once, so nothing enters it without one.
+    pub(crate) free: Arc<tokio::sync::Semaphore>,
+    /// Guests run on its blocking threads, which serve nothing else. Taken only when dropped.
+    runtime: Option<Runtime>,
+}
+
+impl Engine {
+    /// Makes the engine. It reserves address space for all its slots and starts two threads.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError::Setting`] for slots out of range, [`EngineError::Start`] and
+    /// [`EngineError::Threads`] when the machine has no room.
+    pub fn new(settings: EngineSettings) -> Result<Self, EngineError> {
+        let slots = settings.slots;
+        if !(1..=MAX_SLOTS).contains(&slots) {
+            return Err(EngineError::Setting {
+                name: "slots",
+                value: slots.into(),
+                minimum: 1,
+                maximum: MAX_SLOTS.into(),
+            });
+        }
+        let wasmtime = wasmtime::Engine::new(&config(slots)).map_err(EngineError::Start)?;
+        let mut linker = Linker::new(&wasmtime);
+        wasi::link(&mut linker).map_err(EngineError::Start)?;
+        let to_tick = wasmtime.weak();
+        let ticker = Ticker::start(move || {
+            if let Some(engine) = to_tick.upgrade() {
+                engine.increment_epoch();
+            }
+        })
+        .map_err(EngineError::Threads)?;
+        let cache = settings.cache.map(|dir| Cache::new(dir, &wasmtime));
+        let runtime = Some(threads(slots).map_err(EngineError::Threads)?);
+        let loading = tokio::sync::Mutex::new(());
+        let free = Arc::new(tokio::sync::Semaphore::new(to_usize(slots.into())));
+        let shared = Shared {
+            wasmtime,
+            linker,
+            cache,
+            ticker,
+            loading,
+            slots,
+            free,
+            runtime,
+        };
+        Ok(Self(Arc::new(shared)))
+    }
+
+    /// Calls that can run at once.
+    #[must_use]
+    pub fn slots(&self) -> u32 {
+        self.0.slots
+    }
+
+    /// Compiles a component or takes it from the cache, and reads its definitions once, in an
+    /// instance without any grant.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError`]: it is no component, imports what the host does not have, exports nothing the
+    /// host knows, or can't say what its tools are.
+    pub async fn load(&self, source: PluginSource) -> Result<Plugin, EngineError> {
+        let _one_at_a_time = self.0.loading.lock().await;
+        let engine = Arc::clone(&self.0);
+        let plugin = source.name.clone();
+        self.0
+            .on_worker(move || Plugin::load(&engine, source))
+            .await
+            .unwrap_or_else(|| {
+                Err(EngineError::Definitions {
+                    plugin,
+                    reason: "loading it panicked".to_owned(),
+                })
+            })
+    }
+}
+
+impl Shared {
+    /// Runs `job` on a thread for guests; `None` when it panicked, which is a fault of the host.
+    pub(crate) async fn on_worker<T: Send + 'static>(
+        &self,
+        job: impl FnOnce() -> T + Send + 'static,
+    ) -> Option<T> {
+        let runtime = self.runtime.as_ref()?;
+        runtime.spawn_blocking(job).await.ok()
+    }
+
+    /// Drives a guest's future on the current thread for guests.
+    pub(crate) fn block_on<T>(&self, future: impl Future<Output = T>) -> Option<T> {
+        Some(self.runtime.as_ref()?.handle().block_on(future))
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            // Dropping a runtime waits, which is refused on a thread that polls futures.
+            runtime.shutdown_background();
+        }
+    }
+}
+
+fn threads(slots: u32) -> std::io::Result<Runtime> {
+    // A call may need a second thread for a write that must not block it.
+    let threads = to_usize(u64::from(slots))
+        .saturating_mul(2)
+        .saturating_add(1);
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .max_blocking_threads(threads)
+        .thread_name("tidegate-guest")
+        .enable_all()
+        .build()
+}
+
+/// The most an instance can be: the hard maxima of SPEC S5, since a pool's slots are all alike.
+fn config(slots: u32) -> Config {
+    let components = slots.saturating_add(1);
+    let core_instances = u32::try_from(Limits::MAXIMUM.core_instances).unwrap_or(u32::MAX);
+    let mut pool = PoolingAllocationConfig::new();
+    pool.total_component_instances(components)
+        .total_core_instances(components.saturating_mul(16).max(core_instances))
+        .total_memories(components.saturating_mul(2))
+        .total_tables(components.saturating_mul(4).max(16))
+        .total_stacks(components)
+        .max_core_instances_per_component(core_instances)
+        .max_memories_per_component(16)
+        .max_tables_per_component(16)
+        .max_memories_per_module(8)
+        .max_tables_per_module(8)
+        .max_memory_size(to_usize(Limits::MAXIMUM.memory_bytes))
+        .table_elements(to_usize(Limits::MAXIMUM.table_elements))
+        .linear_memory_keep_resident(KEEP_RESIDENT_BYTES)
+        .table_keep_resident(TABLE_KEEP_RESIDENT_BYTES)
+        .max_unused_warm_slots(components)
+        .pagemap_scan(Enabled::Auto);
+
+    let mut config = Config::new();
+    config
+        .allocation_strategy(InstanceAllocationStrategy::Pooling(pool))
+        .concurrency_support(false)
+        .cranelift_opt_level(OptLevel::Speed)
+        .epoch_interruption(true)
+        .memory_init_cow(true)
+        .wasm_backtrace_details(WasmBacktraceDetails::Disable);
+    config
+}
+
+/// Memory of a slot that is cleared in place after a call instead of being given back: most guests
+/// touch less, and giving back costs more than clearing.
+const KEEP_RESIDENT_BYTES: usize = 1024 * 1024;
+
+/// The same for tables.
+const TABLE_KEEP_RESIDENT_BYTES: usize = 8 * 1024;

@@ -1,0 +1,36 @@
+//! Components in bounded instances: the only crate of the host that names wasmtime.
+//!
+//! An [`Engine`] compiles a component into a [`Plugin`] once; each call of the plugin runs in a
+//! fresh instance with the plugin's handles and limits, on a thread that serves nothing else, and
+//! comes back as one bounded, checked value.
+//!
+//! It must never know who calls, what a registry is, or which door a call came through.
+
+mod bindings;
+mod breach;
+mod cache;
+mod call;
+mod convert;
+mod denials;
+mod descriptor;
+mod ending;
+mod files;
+mod imports;
+mod limiter;
+mod report;
+mod saturating;
+mod store;
+mod streams;
+mod ticker;
+mod wasi;
+mod watch;
+
+pub mod engine;
+pub mod error;
+pub mod plugin;
+
+pub use engine::{DEFAULT_SLOTS, Engine, EngineSettings, MAX_SLOTS};
+pub use error::EngineError;
+pub use plugin::{CallOptions, Plugin, PluginSource, digest};
+pub use ticker::TICK;
+pub use watch::Deadline;

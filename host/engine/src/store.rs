@@ -1,0 +1,188 @@
+//! What a call's instance runs in: one function builds every wasmtime Store of this host.
+//!
+//! Whatever door a call came through, its limits are set here, so that two doors can't drift apart.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Instant;
+
+use tidegate_contract::JsonObject;
+use tidegate_contract::limits::Limits;
+use tidegate_sandbox::{Handles, egress};
+use wasmtime::component::ResourceTable;
+use wasmtime::{Store, UpdateDeadline};
+use wasmtime_wasi::filesystem::{WasiFilesystemCtx, WasiFilesystemCtxView};
+use wasmtime_wasi::{WasiCtx, WasiCtxBuilder};
+
+use crate::breach::Breach;
+use crate::denials::Denials;
+use crate::files::{Files, Preopen};
+use crate::imports::Log;
+use crate::limiter::Limiter;
+use crate::saturating::to_usize;
+use crate::streams::{Capture, Lines};
+use crate::wasi::Random;
+use crate::watch::Watch;
+
+/// What each call of one plugin starts from: handles, limits and settings.
+pub(crate) struct Setup {
+    pub(crate) plugin: Box<str>,
+    pub(crate) handles: Handles,
+    pub(crate) preopens: Vec<Preopen>,
+    pub(crate) limits: Limits,
+    /// The operator's settings for the plugin, as JSON text.
+    pub(crate) config: Box<str>,
+}
+
+impl Setup {
+    pub(crate) fn new(
+        plugin: &str,
+        handles: Handles,
+        limits: Limits,
+        config: &JsonObject,
+    ) -> io::Result<Self> {
+        let preopens = handles
+            .folders
+            .iter()
+            .map(Preopen::new)
+            .collect::<io::Result<Vec<Preopen>>>()?;
+        let config = serde_json::to_string(config)
+            .map_err(io::Error::other)?
+            .into();
+        Ok(Self {
+            plugin: plugin.into(),
+            handles,
+            preopens,
+            limits,
+            config,
+        })
+    }
+}
+
+/// The state of one call, dropped with its store.
+pub(crate) struct CallState {
+    table: ResourceTable,
+    /// Made when the guest first asks: most calls never touch it.
+    wasi: Option<Box<WasiCtx>>,
+    /// Theirs, always empty: folders come from the setup.
+    filesystem: WasiFilesystemCtx,
+    pub(crate) setup: Arc<Setup>,
+    pub(crate) call_id: Box<str>,
+    pub(crate) watch: Watch,
+    pub(crate) limiter: Limiter,
+    /// Why the host ended the call.
+    pub(crate) breach: Option<Breach>,
+    pub(crate) stdout: Capture,
+    pub(crate) stderr: Capture,
+    pub(crate) denials: Denials,
+    pub(crate) refused_addresses: Arc<std::sync::Mutex<Denials>>,
+    pub(crate) log: Log,
+    pub(crate) last_progress: Option<Instant>,
+}
+
+impl CallState {
+    pub(crate) fn table(&mut self) -> &mut ResourceTable {
+        &mut self.table
+    }
+
+    pub(crate) fn files(&mut self) -> Files<'_> {
+        Files {
+            view: WasiFilesystemCtxView {
+                ctx: &mut self.filesystem,
+                table: &mut self.table,
+            },
+            preopens: &self.setup.preopens,
+            denials: &mut self.denials,
+        }
+    }
+
+    pub(crate) fn random(&mut self) -> Random<'_> {
+        let limit_bytes = self.setup.limits.host_allocation_bytes;
+        Random {
+            ctx: self.wasi_and_table().0.random(),
+            limit_bytes,
+        }
+    }
+
+    pub(crate) fn wasi_and_table(&mut self) -> (&mut WasiCtx, &mut ResourceTable) {
+        if self.wasi.is_none() {
+            self.wasi = Some(Box::new(self.build_wasi()));
+        }
+        // The line above filled it; `get_or_insert_with` can't borrow the rest of the state.
+        (self.wasi.get_or_insert_default(), &mut self.table)
+    }
+
+    fn build_wasi(&self) -> WasiCtx {
+        let mut wasi = WasiCtxBuilder::new();
+        match &self.setup.handles.stdout {
+            Some(sink) => {
+                let limit_bytes = to_usize(self.setup.limits.stdout_bytes);
+                wasi.stdout(Lines::new(sink.clone(), limit_bytes))
+            }
+            None => wasi.stdout(self.stdout.clone()),
+        };
+        let refused = Arc::clone(&self.refused_addresses);
+        wasi.stderr(self.stderr.clone())
+            .arg(&*self.setup.plugin)
+            .envs(&self.setup.handles.environment)
+            .allow_ip_name_lookup(false)
+            .socket_addr_check(move |address, _| {
+                let refused = Arc::clone(&refused);
+                Box::pin(async move {
+                    let mut refused = refused
+                        .lock()
+                        .unwrap_or_else(std::sync::PoisonError::into_inner);
+                    refused.record(egress::deny(address));
+                    false
+                })
+            });
+        wasi.build()
+    }
+}
+
+/// Builds the store of one call. Nothing of an earlier call is in it.
+pub(crate) fn build(
+    engine: &wasmtime::Engine,
+    setup: &Arc<Setup>,
+    call_id: &str,
+    watch: Watch,
+) -> Store<CallState> {
+    let limits = &setup.limits;
+    let handles = to_usize(limits.handles);
+    let mut table = ResourceTable::new();
+    table.set_max_capacity(handles);
+    let mut store = Store::new(
+        engine,
+        CallState {
+            table,
+            wasi: None,
+            filesystem: WasiFilesystemCtx::default(),
+            setup: Arc::clone(setup),
+            call_id: call_id.into(),
+            watch,
+            limiter: Limiter::new(limits),
+            breach: None,
+            stdout: Capture::new(to_usize(limits.stdout_bytes)),
+            stderr: Capture::new(to_usize(limits.stderr_bytes)),
+            denials: Denials::default(),
+            refused_addresses: Arc::default(),
+            log: Log::default(),
+            last_progress: None,
+        },
+    );
+    store.limiter(|state| &mut state.limiter);
+    store.set_hostcall_fuel(to_usize(limits.host_allocation_bytes));
+    store.set_max_component_handles(handles);
+    store.set_epoch_deadline(1);
+    store.epoch_deadline_callback(|mut context| {
+        let state = context.data_mut();
+        match state.watch.breach() {
+            None => Ok(UpdateDeadline::Continue(1)),
+            Some(breach) => {
+                state.breach = Some(breach);
+                Err(breach.into())
+            }
+        }
+    });
+    store
+}
