@@ -1,0 +1,127 @@
+//! Components as tools and sinks: a loaded plugin behind the two ports.
+
+use tidegate_contract::grant::Grant;
+use tidegate_contract::limits::Limits;
+use tidegate_contract::{
+    CallError, Delivery, OutputReceipt, ToolCall, ToolDefinition, ToolName, ToolOutcome,
+};
+use tidegate_engine::{CallOptions, Plugin};
+
+use crate::sink::Sink;
+use crate::tool::{BoxFuture, CallContext, Tool};
+
+/// One tool of a plugin.
+#[derive(Debug)]
+pub struct ComponentTool {
+    plugin: Plugin,
+    definition: ToolDefinition,
+    /// The name the component itself knows the tool by, where a prefix tells it apart outside.
+    own_name: ToolName,
+}
+
+impl ComponentTool {
+    /// Every tool a plugin defines; `prefix` is put before each name outside the plugin.
+    ///
+    /// # Errors
+    ///
+    /// [`CallError::InvalidCall`] when a prefixed name is no tool name.
+    pub fn all(plugin: &Plugin, prefix: &str) -> Result<Vec<Self>, CallError> {
+        let tool = |definition: &ToolDefinition| {
+            let own_name = definition.name.clone();
+            let name = ToolName::new(format!("{prefix}{own_name}"))?;
+            let definition = ToolDefinition {
+                name,
+                ..definition.clone()
+            };
+            Ok(Self {
+                plugin: plugin.clone(),
+                definition,
+                own_name,
+            })
+        };
+        plugin.definitions().iter().map(tool).collect()
+    }
+}
+
+impl Tool for ComponentTool {
+    fn definition(&self) -> &ToolDefinition {
+        &self.definition
+    }
+
+    fn execute<'a>(
+        &'a self,
+        call: &'a ToolCall,
+        context: &'a CallContext,
+    ) -> BoxFuture<'a, Result<ToolOutcome, CallError>> {
+        let call = ToolCall {
+            name: self.own_name.clone(),
+            ..call.clone()
+        };
+        Box::pin(self.plugin.call_tool(call, options(context)))
+    }
+
+    fn grant(&self) -> Option<&Grant> {
+        Some(&self.plugin.handles().grant)
+    }
+
+    fn limits(&self) -> Limits {
+        *self.plugin.limits()
+    }
+}
+
+/// The sink of a plugin.
+#[derive(Debug)]
+pub struct ComponentSink {
+    plugin: Plugin,
+    needs_stdout: bool,
+}
+
+impl ComponentSink {
+    /// The sink of a plugin that exports one.
+    #[must_use]
+    pub fn new(plugin: &Plugin) -> Option<Self> {
+        plugin.is_sink().then(|| Self {
+            plugin: plugin.clone(),
+            needs_stdout: false,
+        })
+    }
+
+    /// Refuses deliveries unless standard output is granted: for a sink whose delivery is what it
+    /// prints, and that would otherwise accept what nobody sees.
+    #[must_use]
+    pub fn needing_stdout(self) -> Self {
+        Self {
+            needs_stdout: true,
+            ..self
+        }
+    }
+}
+
+impl Sink for ComponentSink {
+    fn deliver<'a>(
+        &'a self,
+        delivery: &'a Delivery,
+        context: &'a CallContext,
+    ) -> BoxFuture<'a, Result<OutputReceipt, CallError>> {
+        if self.needs_stdout && self.plugin.handles().stdout.is_none() {
+            let denied = CallError::PermissionDenied {
+                kind: "stdout",
+                name: self.plugin.name().to_owned(),
+                hint: "permit it with --allow stdout".to_owned(),
+            };
+            return Box::pin(async { Err(denied) });
+        }
+        Box::pin(self.plugin.deliver(delivery.clone(), options(context)))
+    }
+
+    fn limits(&self) -> Limits {
+        *self.plugin.limits()
+    }
+}
+
+fn options(context: &CallContext) -> CallOptions {
+    CallOptions {
+        deadline: context.deadline,
+        cancel: context.cancel.clone(),
+    }
+}

@@ -1,0 +1,52 @@
+//! Tidegate for Rust programs: tools, sinks and flows over sandboxed WebAssembly plugins.
+//!
+//! A [`Runtime`] has four nodes: it runs a tool, observes the result, delivers a message, and (once
+//! clients are injected) calls MCP servers. Tools and sinks are components ([`ComponentTool`],
+//! [`ComponentSink`]) or Rust types that implement [`Tool`] and [`Sink`].
+//!
+//! This crate must never know of command lines, HTTP or config files, and never names wasmtime.
+//!
+//! ```
+//! use tidegate::{InvokeOptions, Node, Runtime, RuntimeOptions};
+//!
+//! # tokio::runtime::Runtime::new()?.block_on(async {
+//! let runtime = Runtime::new(RuntimeOptions::default())?;
+//! let input = serde_json::json!({"result": {
+//!     "callId": "read-1", "source": "read_text", "status": "success", "content": "file text",
+//! }});
+//! let observation = runtime.invoke(Node::Observe, input, InvokeOptions::default()).await?;
+//! assert_eq!(observation["message"]["content"], "file text");
+//! runtime.close().await;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # }).map_err(|error: Box<dyn std::error::Error>| error)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod admission;
+mod bounds;
+mod component;
+mod nodes;
+mod observe;
+mod registry;
+mod runtime;
+mod schema;
+mod sink;
+mod tool;
+
+pub mod flow;
+
+pub use component::{ComponentSink, ComponentTool};
+pub use nodes::Node;
+pub use observe::observe;
+pub use registry::{RegisterError, Registration, SchemaCheck, ToolRegistry};
+pub use runtime::{DEFAULT_QUEUE, InvokeOptions, MAX_QUEUE, Runtime, RuntimeOptions};
+pub use schema::SchemaError;
+pub use sink::{Sink, Sinks};
+pub use tool::{BoxFuture, CallContext, Tool};
+
+pub use tidegate_contract as contract;
+pub use tidegate_engine::{
+    CallOptions, Deadline, Engine, EngineError, EngineSettings, Plugin, PluginSource,
+};
+pub use tidegate_sandbox::{Handles, LineSink, SandboxError, Workspace};
+pub use tokio_util::sync::CancellationToken;

@@ -1,0 +1,320 @@
+//! The registry of tools, and the order of checks in a call (SPEC T2, T3, T4, T5).
+
+use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock, Weak};
+
+use thiserror::Error;
+use tidegate_contract::grant::Grant;
+use tidegate_contract::{
+    CallError, DefinitionError, Effect, ExternalResult, Failure, JsonError, JsonObject, Problem,
+    ResultError, ToolCall, ToolDefinition, ToolOutcome,
+};
+
+use crate::schema::{Schema, SchemaError};
+use crate::tool::{CallContext, Tool};
+
+/// Why a tool was not registered.
+#[derive(Debug, Error)]
+pub enum RegisterError {
+    /// The name is taken.
+    #[error("the tool `{0}` is registered already")]
+    Duplicate(String),
+    /// The definition breaks the contract.
+    #[error("the definition of tool `{name}` is invalid")]
+    Definition {
+        /// The tool.
+        name: String,
+        /// What is wrong.
+        #[source]
+        source: DefinitionError,
+    },
+    /// The input schema can't be used to check arguments.
+    #[error("the inputSchema of tool `{name}` can't be used")]
+    Schema {
+        /// The tool.
+        name: String,
+        /// What is wrong.
+        #[source]
+        source: SchemaError,
+    },
+}
+
+/// Whether arguments are checked against the tool's schema before the tool sees them (SPEC T7).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum SchemaCheck {
+    /// They are.
+    #[default]
+    On,
+    /// The tool's own `validate` is all there is.
+    Off,
+}
+
+struct Entry {
+    tool: Box<dyn Tool>,
+    schema: Option<Schema>,
+}
+
+type Entries = RwLock<Vec<Arc<Entry>>>;
+
+/// The tools of one or more runtimes. Cloning gives another handle to the same registry: a tool
+/// registered or unregistered through one is seen by the next call through any.
+#[derive(Clone, Default)]
+pub struct ToolRegistry(Arc<Entries>);
+
+impl fmt::Debug for ToolRegistry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = self.entries(|entry| Some(entry.tool.definition().name.clone()));
+        f.debug_tuple("ToolRegistry").field(&names).finish()
+    }
+}
+
+/// Takes a tool out of its registry. Dropping it leaves the tool in.
+#[derive(Debug)]
+#[must_use = "dropping the handle leaves the tool registered for good"]
+pub struct Registration {
+    registry: Weak<Entries>,
+    entry: Weak<Entry>,
+}
+
+impl fmt::Debug for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Entry")
+            .field(&self.tool.definition().name)
+            .finish()
+    }
+}
+
+impl Registration {
+    /// Unregisters the tool: true the first time, false after. A running call ends by itself.
+    pub fn unregister(&mut self) -> bool {
+        let (Some(registry), Some(entry)) = (self.registry.upgrade(), self.entry.upgrade()) else {
+            return false;
+        };
+        let mut entries = registry.write().unwrap_or_else(PoisonError::into_inner);
+        let before = entries.len();
+        entries.retain(|other| !Arc::ptr_eq(other, &entry));
+        self.entry = Weak::new();
+        entries.len() < before
+    }
+}
+
+impl ToolRegistry {
+    /// An empty registry.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a tool whose arguments are checked against its schema.
+    ///
+    /// # Errors
+    ///
+    /// [`RegisterError`]; nothing is registered then.
+    pub fn register(&self, tool: impl Tool + 'static) -> Result<Registration, RegisterError> {
+        self.register_with(tool, SchemaCheck::On)
+    }
+
+    /// Adds a tool and says whether the host checks its arguments against its schema.
+    ///
+    /// # Errors
+    ///
+    /// [`RegisterError`]; nothing is registered then.
+    pub fn register_with(
+        &self,
+        tool: impl Tool + 'static,
+        check: SchemaCheck,
+    ) -> Result<Registration, RegisterError> {
+        let definition = tool.definition();
+        let name = definition.name.to_string();
+        definition
+            .check()
+            .map_err(|source| RegisterError::Definition {
+                name: name.clone(),
+                source,
+            })?;
+        let schema = match check {
+            SchemaCheck::On => {
+                Some(Schema::compile(&definition.input_schema).map_err(|source| {
+                    RegisterError::Schema {
+                        name: name.clone(),
+                        source,
+                    }
+                })?)
+            }
+            SchemaCheck::Off => None,
+        };
+        let entry = Arc::new(Entry {
+            tool: Box::new(tool),
+            schema,
+        });
+        let mut entries = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        if entries
+            .iter()
+            .any(|other| other.tool.definition().name.as_str() == name)
+        {
+            return Err(RegisterError::Duplicate(name));
+        }
+        entries.push(Arc::clone(&entry));
+        Ok(Registration {
+            registry: Arc::downgrade(&self.0),
+            entry: Arc::downgrade(&entry),
+        })
+    }
+
+    /// The definitions that `permissions` let a caller see, in the order of registration.
+    #[must_use]
+    pub fn list(&self, permissions: &Grant) -> Vec<ToolDefinition> {
+        self.entries(|entry| {
+            let definition = entry.tool.definition();
+            let name = definition.name.as_str();
+            let granted = entry
+                .tool
+                .grant()
+                .is_none_or(|grant| grant.tools.allows(name));
+            (permissions.tools.allows(name) && granted).then(|| definition.clone())
+        })
+    }
+
+    fn entries<T>(&self, pick: impl Fn(&Entry) -> Option<T>) -> Vec<T> {
+        let entries = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        entries.iter().filter_map(|entry| pick(entry)).collect()
+    }
+
+    /// Runs one call without a runtime: the checks, then the tool, then the result's own check.
+    ///
+    /// # Errors
+    ///
+    /// [`CallError`]: a refusal before the tool ran, or no valid result after.
+    pub async fn call(
+        &self,
+        call: &ToolCall,
+        context: &CallContext,
+    ) -> Result<ExternalResult, CallError> {
+        self.prepare(call, &context.permissions)?
+            .execute(call, context)
+            .await
+    }
+
+    /// Permission, registration and arguments, in this order. The id and the name were checked when
+    /// the call was decoded; permission comes first so that nobody learns what is registered.
+    pub(crate) fn prepare(
+        &self,
+        call: &ToolCall,
+        permissions: &Grant,
+    ) -> Result<Prepared, CallError> {
+        let name = call.name.as_str();
+        if !permissions.tools.allows(name) {
+            return Err(CallError::PermissionDenied {
+                kind: "tool",
+                name: name.to_owned(),
+                hint: format!("permit it with --allow tool={name}"),
+            });
+        }
+        let entry = self
+            .entries_named(name)
+            .ok_or_else(|| CallError::UnknownTool {
+                name: name.to_owned(),
+            })?;
+        let grant = entry.tool.grant().unwrap_or(permissions);
+        if !grant.tools.allows(name) {
+            return Err(CallError::PermissionDenied {
+                kind: "tool",
+                name: name.to_owned(),
+                hint: "the grants of its plugin leave it out".to_owned(),
+            });
+        }
+        check_effects(&entry.tool.definition().effects, grant)?;
+        check_arguments(&entry, call)?;
+        Ok(Prepared(entry))
+    }
+
+    fn entries_named(&self, name: &str) -> Option<Arc<Entry>> {
+        let entries = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        entries
+            .iter()
+            .find(|entry| entry.tool.definition().name.as_str() == name)
+            .map(Arc::clone)
+    }
+}
+
+/// A call whose checks passed.
+#[derive(Debug)]
+pub(crate) struct Prepared(Arc<Entry>);
+
+impl Prepared {
+    pub(crate) fn tool(&self) -> &dyn Tool {
+        &*self.0.tool
+    }
+
+    /// Runs the tool and checks what it says. The call's id and the tool's name are the host's.
+    pub(crate) async fn execute(
+        &self,
+        call: &ToolCall,
+        context: &CallContext,
+    ) -> Result<ExternalResult, CallError> {
+        let outcome = self.tool().execute(call, context).await?;
+        let limits = self.tool().limits();
+        let outcome = match outcome.check(&crate::bounds::of_result(&limits)) {
+            Ok(()) => outcome,
+            Err(ResultError::Json(JsonError::TooLarge { .. })) => {
+                outcome.discard();
+                ToolOutcome::failed(Failure::result_too_large(limits.result_bytes))
+            }
+            Err(error) => {
+                outcome.discard();
+                return Err(CallError::InvalidResult {
+                    reason: error.to_string(),
+                });
+            }
+        };
+        Ok(ExternalResult::new(&call.id, call.name.as_str(), outcome))
+    }
+}
+
+/// A tool that says it reads, writes, runs or calls out needs at least one grant of that kind.
+fn check_effects(effects: &[Effect], grant: &Grant) -> Result<(), CallError> {
+    for effect in effects {
+        let (kind, name, missing, allow) = match effect {
+            Effect::Read => ("read", ".", grant.read.is_empty(), "read"),
+            Effect::Write => ("write", ".", grant.write.is_empty(), "write"),
+            Effect::Execute => ("execute", "*", grant.execute.is_empty(), "execute=COMMAND"),
+            Effect::Network => ("network", "*", grant.network.is_empty(), "network=ORIGIN"),
+        };
+        if missing {
+            return Err(CallError::PermissionDenied {
+                kind,
+                name: name.to_owned(),
+                hint: format!("the tool needs it; permit it with --allow {allow}"),
+            });
+        }
+    }
+    Ok(())
+}
+
+fn check_arguments(entry: &Entry, call: &ToolCall) -> Result<(), CallError> {
+    let invalid = |problems| CallError::InvalidArguments { problems };
+    let one = |reason: String| {
+        invalid(vec![Problem {
+            pointer: String::new(),
+            reason,
+        }])
+    };
+    let limit_bytes = entry.tool.limits().arguments_bytes;
+    let bytes = call.arguments.text().len();
+    if u64::try_from(bytes).is_ok_and(|bytes| bytes > limit_bytes) {
+        return Err(one(format!(
+            "the arguments are {bytes} bytes, more than arguments_bytes = {limit_bytes}"
+        )));
+    }
+    let Some(arguments) = call.arguments.as_object() else {
+        return Err(one("expected a JSON object".to_owned()));
+    };
+    if let Some(schema) = &entry.schema {
+        schema.check(call.arguments.value()).map_err(invalid)?;
+    }
+    validate(entry, arguments).map_err(invalid)
+}
+
+fn validate(entry: &Entry, arguments: &JsonObject) -> Result<(), Vec<Problem>> {
+    entry.tool.validate(arguments)
+}

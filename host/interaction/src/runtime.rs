@@ -1,0 +1,317 @@
+//! The runtime: the four nodes over one set of resources, with admission and an orderly end.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tidegate_contract::grant::Grant;
+use tidegate_contract::json::JsonBounds;
+use tidegate_contract::limits::Limits;
+use tidegate_contract::{
+    CallError, Delivery, ExternalResult, Failure, Observation, OutputReceipt, ReceiptStatus,
+    Status, ToolCall, ToolDefinition, ToolOutcome, Value,
+};
+use tidegate_engine::{Deadline, Engine};
+use tokio_util::sync::CancellationToken;
+
+use crate::admission::Admission;
+use crate::nodes::{self, Node};
+use crate::observe::observe;
+use crate::registry::ToolRegistry;
+use crate::sink::Sinks;
+use crate::tool::CallContext;
+
+/// Calls that may wait by default.
+pub const DEFAULT_QUEUE: usize = 1_024;
+
+/// Most calls that may wait.
+pub const MAX_QUEUE: usize = 65_536;
+
+/// How long a tool may take to end by itself once its deadline has passed or its caller has given
+/// up. A component ends within it and says what it printed; a native tool that does not is dropped.
+const GRACE: Duration = Duration::from_millis(50);
+
+/// What a runtime is made of.
+#[derive(Debug)]
+pub struct RuntimeOptions {
+    /// What callers may use: tools by name, folders for tools that have no grant of their own.
+    pub sandbox: Grant,
+    /// The tools. The runtime sees later changes of the registry.
+    pub tools: ToolRegistry,
+    /// The sinks; without any, `INTERACTION.OUTPUT` is not there.
+    pub sinks: Sinks,
+    /// Calls that run at once. `None` means the slots of `engine`, or no bound without one.
+    pub concurrency: Option<u32>,
+    /// Calls that may wait, at most [`MAX_QUEUE`]; 0 refuses at once.
+    pub queue: usize,
+    /// The engine whose slots bound an unlimited concurrency.
+    pub engine: Option<Engine>,
+}
+
+impl Default for RuntimeOptions {
+    fn default() -> Self {
+        Self {
+            sandbox: Grant::default(),
+            tools: ToolRegistry::new(),
+            sinks: Sinks::default(),
+            concurrency: None,
+            queue: DEFAULT_QUEUE,
+            engine: None,
+        }
+    }
+}
+
+/// How one call is made.
+#[derive(Clone, Debug, Default)]
+pub struct InvokeOptions {
+    /// Ends the call when it is cancelled.
+    pub cancel: CancellationToken,
+    /// Shortens the deadline that the tool's limits set; it never lengthens it.
+    pub deadline_ms: Option<u64>,
+    /// The sink that a delivery goes to; the only one where there is one.
+    pub sink: Option<String>,
+}
+
+/// Runs calls. Cloning gives another handle to the same runtime.
+#[derive(Clone)]
+pub struct Runtime(Arc<Inner>);
+
+struct Inner {
+    permissions: Arc<Grant>,
+    tools: ToolRegistry,
+    sinks: Sinks,
+    admission: Admission,
+    closed: AtomicBool,
+}
+
+impl fmt::Debug for Runtime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Runtime")
+            .field("tools", &self.0.tools)
+            .field("sinks", &self.0.sinks)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Runtime {
+    /// Makes a runtime.
+    ///
+    /// # Errors
+    ///
+    /// [`CallError::InvalidCall`] when `concurrency` is 0 or `queue` is over [`MAX_QUEUE`].
+    pub fn new(options: RuntimeOptions) -> Result<Self, CallError> {
+        let invalid = |reason: String| CallError::InvalidCall { reason };
+        if options.concurrency == Some(0) {
+            return Err(invalid("concurrency must be a positive integer".to_owned()));
+        }
+        if options.queue > MAX_QUEUE {
+            return Err(invalid(format!("queue must be from 0 to {MAX_QUEUE}")));
+        }
+        let slots = options.engine.as_ref().map_or(u32::MAX, Engine::slots);
+        let concurrency = options.concurrency.unwrap_or(slots).min(slots);
+        Ok(Self(Arc::new(Inner {
+            permissions: Arc::new(options.sandbox),
+            tools: options.tools,
+            sinks: options.sinks,
+            admission: Admission::new(concurrency, options.queue),
+            closed: AtomicBool::new(false),
+        })))
+    }
+
+    /// The tools that callers are permitted to use.
+    #[must_use]
+    pub fn tools(&self) -> Vec<ToolDefinition> {
+        self.0.tools.list(&self.0.permissions)
+    }
+
+    /// Whether a node is there: TOOL and OBSERVE always, the others when their resources are.
+    #[must_use]
+    pub fn has(&self, node: Node) -> bool {
+        match node {
+            Node::ActTool | Node::Observe => true,
+            Node::ActMcp => false,
+            Node::Output => !self.0.sinks.is_empty(),
+        }
+    }
+
+    /// Runs a node on JSON and gives its output directly, without an envelope.
+    ///
+    /// # Errors
+    ///
+    /// [`CallError`]: a refusal, or no valid result.
+    pub async fn invoke(
+        &self,
+        node: Node,
+        input: Value,
+        options: InvokeOptions,
+    ) -> Result<Value, CallError> {
+        let bounds = input_bounds();
+        match node {
+            Node::ActTool => {
+                let call = nodes::tool_input(input, &bounds)?;
+                nodes::output(&self.act_tool(call, options).await?)
+            }
+            Node::Observe => nodes::output(&self.observe(nodes::observe_input(input, &bounds)?)?),
+            Node::Output => {
+                let delivery = Delivery::from_value(input)?;
+                nodes::output(&self.output(delivery, options).await?)
+            }
+            Node::ActMcp => Err(CallError::NotInjected {
+                node: node.as_str(),
+            }),
+        }
+    }
+
+    /// Runs one tool call: checks, then a permit, then the tool.
+    ///
+    /// # Errors
+    ///
+    /// [`CallError`]: a refusal before the tool ran, or no valid result after.
+    pub async fn act_tool(
+        &self,
+        call: ToolCall,
+        options: InvokeOptions,
+    ) -> Result<ExternalResult, CallError> {
+        self.open()?;
+        let prepared = self.0.tools.prepare(&call, &self.0.permissions)?;
+        let bound = Bound::new(&prepared.tool().limits(), &options);
+        let _permit = self.admit(&bound, &options.cancel).await?;
+        let context = self.context(&bound, &options);
+        let cut = |status, failure| {
+            let outcome = ToolOutcome::ended(status, failure);
+            Ok(ExternalResult::new(&call.id, call.name.as_str(), outcome))
+        };
+        bound
+            .race(&options.cancel, prepared.execute(&call, &context), cut)
+            .await
+    }
+
+    /// Turns a result into an observation; see [`observe`](crate::observe()).
+    ///
+    /// # Errors
+    ///
+    /// [`CallError::InvalidCall`] when the result is malformed, [`CallError::Closed`] after `close`.
+    pub fn observe(&self, result: ExternalResult) -> Result<Observation, CallError> {
+        self.open()?;
+        observe(result)
+    }
+
+    /// Delivers one message to one sink and checks the receipt.
+    ///
+    /// # Errors
+    ///
+    /// [`CallError`]: a refusal before the sink was asked, or no valid receipt, which proves nothing
+    /// about delivery.
+    pub async fn output(
+        &self,
+        delivery: Delivery,
+        options: InvokeOptions,
+    ) -> Result<OutputReceipt, CallError> {
+        self.open()?;
+        let sink = self.0.sinks.choose(options.sink.as_deref())?;
+        let bound = Bound::new(&sink.limits(), &options);
+        let _permit = self.admit(&bound, &options.cancel).await?;
+        let context = self.context(&bound, &options);
+        let cut = |_status, failure| {
+            Ok(OutputReceipt {
+                delivery_id: delivery.delivery_id.as_str().to_owned(),
+                status: ReceiptStatus::Unknown,
+                artifacts: None,
+                error: Some(failure),
+                metadata: None,
+            })
+        };
+        let receipt = bound
+            .race(&options.cancel, sink.deliver(&delivery, &context), cut)
+            .await?;
+        receipt
+            .check(&delivery.delivery_id)
+            .map_err(|error| CallError::InvalidReceipt {
+                reason: error.to_string(),
+            })?;
+        Ok(receipt)
+    }
+
+    /// Refuses new calls, drains the running ones, then returns. Registries, sinks and engines
+    /// belong to the application and stay as they are.
+    pub async fn close(&self) {
+        self.0.closed.store(true, Ordering::SeqCst);
+        self.0.admission.close().await;
+    }
+
+    fn open(&self) -> Result<(), CallError> {
+        if self.0.closed.load(Ordering::SeqCst) {
+            Err(CallError::Closed)
+        } else {
+            Ok(())
+        }
+    }
+
+    async fn admit(
+        &self,
+        bound: &Bound,
+        cancel: &CancellationToken,
+    ) -> Result<crate::admission::Permit, CallError> {
+        self.0.admission.admit(cancel, bound.0).await
+    }
+
+    fn context(&self, bound: &Bound, options: &InvokeOptions) -> CallContext {
+        CallContext {
+            permissions: Arc::clone(&self.0.permissions),
+            cancel: options.cancel.clone(),
+            deadline: bound.0,
+        }
+    }
+}
+
+/// The time bound of one call; waiting counts.
+struct Bound(Deadline);
+
+impl Bound {
+    fn new(limits: &Limits, options: &InvokeOptions) -> Self {
+        let deadline_ms = options
+            .deadline_ms
+            .unwrap_or(u64::MAX)
+            .min(limits.deadline_ms);
+        Self(Deadline::after_ms(deadline_ms))
+    }
+
+    /// Runs `work`, and drops it when it neither ends by the deadline nor soon after.
+    async fn race<T>(
+        &self,
+        cancel: &CancellationToken,
+        work: impl Future<Output = Result<T, CallError>>,
+        cut: impl Fn(Status, Failure) -> Result<T, CallError>,
+    ) -> Result<T, CallError> {
+        let given_up = async {
+            tokio::select! {
+                () = cancel.cancelled() => (Status::Cancelled, Failure::cancelled()),
+                () = tokio::time::sleep_until(self.0.at.into()) => {
+                    (Status::Timeout, Failure::deadline(self.0.after_ms))
+                }
+            }
+        };
+        tokio::pin!(work);
+        tokio::select! {
+            biased;
+            end = &mut work => end,
+            (status, failure) = given_up => {
+                match tokio::time::timeout(GRACE, work).await {
+                    Ok(end) => end,
+                    Err(_still_running) => cut(status, failure),
+                }
+            }
+        }
+    }
+}
+
+/// Requests are bounded before anything in them is looked at: the hard maximum of arguments and a
+/// little for what stands around them.
+fn input_bounds() -> JsonBounds {
+    let bytes = usize::try_from(Limits::MAXIMUM.arguments_bytes).unwrap_or(usize::MAX);
+    JsonBounds {
+        bytes: bytes.saturating_add(64 * 1024),
+        ..JsonBounds::default()
+    }
+}
