@@ -1,0 +1,133 @@
+//! What was typed: one command, and for two of them arguments to hand on.
+
+use std::ffi::OsString;
+
+use crate::failure::Failure;
+
+/// What `cargo xtask --help` prints.
+pub(crate) const HELP: &str = "\
+Builds and checks Tidegate.
+
+Usage: cargo xtask COMMAND [-- ARGUMENTS]
+
+Commands:
+  demo      build what is needed and run the first example: start here
+  guests    build the guest plugins into guests/dist
+  test      build guests and host, then run all tests, those in the documentation too
+  check     formatting, clippy and documentation of host and guests; a warning is an error
+  figures   measure, and print each figure beside its goal
+
+Arguments after `--` go to the tests or to the figures:
+  cargo xtask test -- expired_token      the tests that have this in their name
+  cargo xtask test -- --nocapture        show what the tests print
+
+Guests compile for wasm32-wasip2. If the active Rust toolchain can't, rustup is asked for that
+target. Where it is refused, a private compiler is made once in target/guest-toolchain, from
+Debian 12's packages; nothing is installed.
+  TIDEGATE_GUEST_TOOLCHAIN=rustup        don't make a private compiler: fail
+  TIDEGATE_GUEST_TOOLCHAIN=fallback      use the private compiler in any case
+  CARGO_TARGET_DIR=FOLDER                build there in place of target
+";
+
+/// A command with what it needs to know.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Task {
+    Help,
+    Guests,
+    Demo,
+    Test(Vec<OsString>),
+    Check,
+    Figures(Vec<OsString>),
+}
+
+/// Reads the words after `cargo xtask`.
+///
+/// # Errors
+/// [`Failure::Usage`] says which word is wrong and what would be right.
+pub(crate) fn read(words: impl Iterator<Item = OsString>) -> Result<Task, Failure> {
+    let mut words: Vec<OsString> = words.collect();
+    let separator = words.iter().position(|word| word == "--");
+    let arguments = separator.map(|at| words.split_off(at).split_off(1));
+    let words: Vec<&str> = words
+        .iter()
+        .map(|word| word.to_str().unwrap_or("?"))
+        .collect();
+    if words
+        .iter()
+        .any(|word| matches!(*word, "-h" | "--help" | "help"))
+    {
+        return Ok(Task::Help);
+    }
+    let (command, rest) = match words.as_slice() {
+        [] => return Err(Failure::Usage("a command is missing".to_owned())),
+        [command, rest @ ..] => (*command, rest),
+    };
+    let task = match command {
+        "guests" => Task::Guests,
+        "demo" => Task::Demo,
+        "test" => Task::Test(arguments.clone().unwrap_or_default()),
+        "check" => Task::Check,
+        "figures" => Task::Figures(arguments.clone().unwrap_or_default()),
+        _ => return Err(Failure::Usage(format!("there is no command `{command}`"))),
+    };
+    match (&task, rest, arguments) {
+        (Task::Test(_) | Task::Figures(_), [first, ..], _) => Err(Failure::Usage(format!(
+            "`{first}` should stand after `--`: cargo xtask {command} -- {first}"
+        ))),
+        (_, [first, ..], _) => Err(Failure::Usage(format!(
+            "`{command}` takes no argument, and got `{first}`"
+        ))),
+        (Task::Test(_) | Task::Figures(_), [], _) | (_, [], None) => Ok(task),
+        (_, [], Some(_)) => Err(Failure::Usage(format!(
+            "`{command}` takes no arguments after `--`"
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(typed: &str, expected: Result<Task, &str>) {
+        let read = read(typed.split_whitespace().map(OsString::from));
+        match (read, expected) {
+            (Ok(task), Ok(expected)) => assert_eq!(task, expected, "{typed}"),
+            (Err(failure), Err(part)) => {
+                assert!(failure.with_causes().contains(part), "{typed}: {failure}");
+            }
+            (read, expected) => panic!("{typed}: {read:?} and not {expected:?}"),
+        }
+    }
+
+    #[test]
+    fn each_command_is_read_with_its_arguments() {
+        let arguments = |words: &[&str]| words.iter().map(OsString::from).collect();
+        check("guests", Ok(Task::Guests));
+        check("demo", Ok(Task::Demo));
+        check("check", Ok(Task::Check));
+        check("test", Ok(Task::Test(vec![])));
+        check("test --", Ok(Task::Test(vec![])));
+        check(
+            "test -- --exact a -- b",
+            Ok(Task::Test(arguments(&["--exact", "a", "--", "b"]))),
+        );
+        check("test -- --help", Ok(Task::Test(arguments(&["--help"]))));
+        check("figures -- warm", Ok(Task::Figures(arguments(&["warm"]))));
+        for help in ["help", "--help", "-h", "test --help", "help test"] {
+            check(help, Ok(Task::Help));
+        }
+    }
+
+    #[test]
+    fn a_wrong_word_is_named() {
+        check("", Err("a command is missing"));
+        check("-- demo", Err("a command is missing"));
+        check("tests", Err("there is no command `tests`"));
+        check("test name", Err("cargo xtask test -- name"));
+        check(
+            "check name",
+            Err("`check` takes no argument, and got `name`"),
+        );
+        check("demo -- name", Err("`demo` takes no arguments after `--`"));
+    }
+}

@@ -1,0 +1,112 @@
+//! From `guests/rust`, a workspace of its own, to `guests/dist/<name>.wasm`.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::failure::Failure;
+use crate::step;
+use crate::toolchain::{self, TARGET, Toolchain};
+use crate::workspace::Workspace;
+
+/// The guests' manifest, from the root.
+const MANIFEST: &str = "guests/rust/Cargo.toml";
+
+/// Builds every guest, and gives back the toolchain that did.
+///
+/// # Errors
+/// Those of [`toolchain::ensure`]; [`Failure::Step`] if a guest does not compile.
+pub(crate) fn build(workspace: &Workspace) -> Result<Toolchain, Failure> {
+    let toolchain = toolchain::ensure(workspace)?;
+    let (mut cargo, built) = cargo(workspace, "build", &toolchain);
+    if let Toolchain::Private { rustc } = &toolchain {
+        cargo.env("RUSTC", rustc);
+    }
+    cargo.args(["--target", TARGET]);
+    step::run(workspace, cargo)?;
+    let built = built.join(TARGET).join("release");
+    let dist = workspace.root.join("guests/dist");
+    for name in names(workspace)? {
+        let from = built.join(format!("{}.wasm", name.replace('-', "_")));
+        let to = dist.join(format!("{name}.wasm"));
+        copy_if_changed(&from, &to).map_err(|source| Failure::File { path: from, source })?;
+    }
+    Ok(toolchain)
+}
+
+/// Formatting and clippy of the guests. Clippy needs the standard library of its own compiler, so
+/// beside a private toolchain it reads the guests as code for this machine.
+///
+/// # Errors
+/// [`Failure::Step`] if either has something to say.
+pub(crate) fn lint(workspace: &Workspace, toolchain: &Toolchain) -> Result<(), Failure> {
+    let format = ["fmt", "--all", "--check", "--manifest-path", MANIFEST];
+    step::run(workspace, workspace.cargo(&format))?;
+    let (mut clippy, _) = cargo(workspace, "clippy", &Toolchain::Active);
+    if let Toolchain::Active = toolchain {
+        clippy.args(["--target", TARGET]);
+    }
+    clippy.args(["--all-targets", "--", "-D", "warnings"]);
+    step::run(workspace, clippy)
+}
+
+/// A cargo command over the guests, with the folder it builds in. Always the release profile:
+/// procedural macros are then compiled once for building and linting.
+fn cargo(workspace: &Workspace, command: &str, toolchain: &Toolchain) -> (Command, PathBuf) {
+    let target = workspace.target.join(toolchain.build_folder());
+    let mut cargo = workspace.cargo(&[command, "--release", "--manifest-path", MANIFEST]);
+    cargo.env("CARGO_TARGET_DIR", &target);
+    (cargo, target)
+}
+
+/// A guest is a folder of `guests/rust` that has a manifest; it has the package's name.
+fn names(workspace: &Workspace) -> Result<Vec<String>, Failure> {
+    let folder = workspace.root.join("guests/rust");
+    let entries = fs::read_dir(&folder).map_err(|source| Failure::File {
+        path: folder,
+        source,
+    })?;
+    let guests = entries
+        .flatten()
+        .filter(|entry| entry.path().join("Cargo.toml").exists());
+    Ok(guests
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect())
+}
+
+/// Leaves a file that is the same alone: what includes it is then not built again.
+fn copy_if_changed(from: &Path, to: &Path) -> io::Result<()> {
+    let bytes = fs::read(from)?;
+    if fs::read(to).is_ok_and(|old| old == bytes) {
+        return Ok(());
+    }
+    if let Some(folder) = to.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    fs::write(to, bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_written_only_when_it_differs() {
+        let folder = std::env::temp_dir().join(format!("xtask-{}", std::process::id()));
+        let (from, to) = (folder.join("from"), folder.join("dist/to"));
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(&from, "one").unwrap();
+        copy_if_changed(&from, &to).unwrap();
+        assert_eq!(fs::read_to_string(&to).unwrap(), "one");
+
+        let written = fs::metadata(&to).unwrap().modified().unwrap();
+        copy_if_changed(&from, &to).unwrap();
+        assert_eq!(fs::metadata(&to).unwrap().modified().unwrap(), written);
+
+        fs::write(&from, "two").unwrap();
+        copy_if_changed(&from, &to).unwrap();
+        assert_eq!(fs::read_to_string(&to).unwrap(), "two");
+        fs::remove_dir_all(&folder).unwrap();
+    }
+}

@@ -1,0 +1,70 @@
+//! What each command runs, in order. Builds name the whole workspace even where one program is
+//! wanted: with the same features everywhere, a dependency is compiled once for all commands.
+
+use std::ffi::OsString;
+use std::process::Command;
+
+use crate::failure::Failure;
+use crate::guests;
+use crate::step;
+use crate::workspace::Workspace;
+
+/// What the demo gives the `tidegate` program, as a newcomer would type it in the root.
+const DEMO: &str =
+    "run examples/read-and-deliver.yaml --allow tool=read_text --allow read --allow stdout";
+
+/// Runs the first example with freshly built guests.
+///
+/// # Errors
+/// [`Failure::Step`] for the first program that fails; the same holds for each task here.
+pub(crate) fn demo(workspace: &Workspace) -> Result<(), Failure> {
+    guests::build(workspace)?;
+    step::run(
+        workspace,
+        workspace.cargo(&["build", "--workspace", "--bin", "tidegate"]),
+    )?;
+    let mut tidegate = workspace.command(workspace.target.join("debug/tidegate"));
+    tidegate.args(DEMO.split(' '));
+    step::run(workspace, tidegate)
+}
+
+/// Runs every test. Programs that tests start are built first: `cargo test` alone would not.
+pub(crate) fn test(workspace: &Workspace, arguments: &[OsString]) -> Result<(), Failure> {
+    guests::build(workspace)?;
+    step::run(workspace, workspace.cargo(&["build", "--workspace"]))?;
+    let test = workspace.cargo(&["test", "--workspace"]);
+    step::run(workspace, handing_on(test, arguments))
+}
+
+/// Refuses what a reviewer should not have to see. Guests are built first: tests include them.
+pub(crate) fn check(workspace: &Workspace) -> Result<(), Failure> {
+    step::run(workspace, workspace.cargo(&["fmt", "--all", "--check"]))?;
+    let toolchain = guests::build(workspace)?;
+    guests::lint(workspace, &toolchain)?;
+    let clippy = [
+        "clippy",
+        "--workspace",
+        "--all-targets",
+        "--",
+        "-D",
+        "warnings",
+    ];
+    step::run(workspace, workspace.cargo(&clippy))?;
+    let mut documentation = workspace.cargo(&["doc", "--workspace", "--no-deps"]);
+    documentation.env("RUSTDOCFLAGS", "-D warnings");
+    step::run(workspace, documentation)
+}
+
+/// Measures, in the bench profile.
+pub(crate) fn figures(workspace: &Workspace, arguments: &[OsString]) -> Result<(), Failure> {
+    guests::build(workspace)?;
+    let bench = workspace.cargo(&["bench", "-p", "tidegate-tests", "--bench", "figures"]);
+    step::run(workspace, handing_on(bench, arguments))
+}
+
+fn handing_on(mut cargo: Command, arguments: &[OsString]) -> Command {
+    if !arguments.is_empty() {
+        cargo.arg("--").args(arguments);
+    }
+    cargo
+}
