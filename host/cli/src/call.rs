@@ -1,0 +1,178 @@
+//! `tidegate call`: one tool call from the shell (SPEC L1).
+
+use std::io::{IsTerminal as _, Read as _};
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::Value;
+use tidegate::InvokeOptions;
+use tidegate_contract::json::JsonBounds;
+use tidegate_contract::{
+    CallError, CallId, Content, Document, ExternalResult, Limits, Part, Problem, Status, ToolCall,
+    ToolName,
+};
+use tidegate_sandbox::ambient;
+
+use crate::cli::CallArguments;
+use crate::refusal::{self, Exit, Form};
+use crate::{interrupt, plugins, print};
+
+/// Runs the command.
+pub(crate) async fn run(arguments: &CallArguments) -> Exit {
+    let form = if arguments.json || arguments.observe {
+        Form::Json
+    } else {
+        Form::Text
+    };
+    let call = match decode(arguments) {
+        Ok(call) => call,
+        Err(error) => return refusal::usage(&error, form),
+    };
+    let host = match plugins::host(&arguments.plugins).await {
+        Ok(host) => host,
+        Err(error) => return refusal::usage(&error, form),
+    };
+    let options = InvokeOptions {
+        cancel: interrupt::token(),
+        ..InvokeOptions::default()
+    };
+    let waiting = waiting(call.name.as_str());
+    let ended = host.runtime.act_tool(call, options).await;
+    waiting.finish_and_clear();
+    host.runtime.close().await;
+    match ended {
+        Ok(result) => show(result, arguments),
+        Err(error) => refusal::report(&error, form),
+    }
+}
+
+/// After a second on a terminal, says what is being waited for.
+fn waiting(tool: &str) -> ProgressBar {
+    let bar = ProgressBar::no_length().with_message(format!("{tool} is running"));
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    if let Ok(style) = ProgressStyle::with_template("{msg} {elapsed}") {
+        bar.set_style(style);
+    }
+    bar.enable_steady_tick(Duration::from_secs(1));
+    bar
+}
+
+/// What was typed as a tool call. Arguments are parsed once, here.
+fn decode(arguments: &CallArguments) -> anyhow::Result<ToolCall> {
+    let id = arguments
+        .id
+        .clone()
+        .unwrap_or_else(|| format!("call-{}", ambient::random_id()));
+    let id = CallId::new(id)?;
+    let name = ToolName::new(arguments.tool.clone())?;
+    let bytes = usize::try_from(Limits::MAXIMUM.arguments_bytes).unwrap_or(usize::MAX);
+    let text = argument_text(&arguments.arguments)?;
+    let document = Document::parse(
+        text,
+        &JsonBounds {
+            bytes,
+            ..JsonBounds::default()
+        },
+    );
+    let arguments = document.map_err(|error| CallError::InvalidArguments {
+        problems: vec![Problem {
+            pointer: String::new(),
+            reason: error.to_string(),
+        }],
+    })?;
+    Ok(ToolCall {
+        id,
+        name,
+        arguments,
+    })
+}
+
+/// JSON text, `-` for stdin, `@FILE` for a file.
+fn argument_text(typed: &str) -> anyhow::Result<String> {
+    let limit_bytes = Limits::MAXIMUM.arguments_bytes;
+    let bytes = match typed.strip_prefix('@') {
+        Some(path) => ambient::read_file(Path::new(path), limit_bytes)?,
+        None if typed == "-" => {
+            let mut bytes = Vec::new();
+            std::io::stdin()
+                .take(limit_bytes.saturating_add(1))
+                .read_to_end(&mut bytes)
+                .context("can't read the arguments from stdin")?;
+            bytes
+        }
+        None => return Ok(typed.to_owned()),
+    };
+    String::from_utf8(bytes).context("the arguments are not UTF-8")
+}
+
+fn show(result: ExternalResult, arguments: &CallArguments) -> Exit {
+    let exit = if result.status == Status::Success {
+        Exit::Success
+    } else {
+        Exit::Failed
+    };
+    for denied in denials(&result) {
+        let hint = match denied.split_once(':') {
+            Some(("read", _)) => "; permit it with --allow read",
+            Some(("write", _)) => "; permit it with --allow write",
+            _ => "",
+        };
+        print::warning(&format!("denied while it ran: {denied}{hint}"));
+    }
+    if arguments.json {
+        print::json(&result);
+        return exit;
+    }
+    match tidegate::observe(result) {
+        Ok(observation) if arguments.observe => print::json(&observation),
+        Ok(observation) => print::text(&text(&observation.message.content)),
+        Err(error) => return refusal::report(&error, Form::Text),
+    }
+    exit
+}
+
+/// What the host recorded as denied during the call.
+fn denials(result: &ExternalResult) -> Vec<String> {
+    let denied = result
+        .metadata
+        .as_ref()
+        .and_then(|metadata| metadata.get("denied"));
+    let denied = denied.and_then(Value::as_array).into_iter().flatten();
+    denied
+        .filter_map(Value::as_str)
+        .map(str::to_owned)
+        .collect()
+}
+
+/// The text parts, a line each; data and references where there is no text.
+fn text(content: &Content) -> String {
+    match content {
+        Content::Text(text) => text.clone(),
+        Content::Json(value) => value.to_string(),
+        Content::Parts(parts) => {
+            let texts: Vec<String> = parts
+                .iter()
+                .filter_map(|part| match part {
+                    Part::Text { text } => Some(text.clone()),
+                    Part::Json { .. } | Part::Reference { .. } => None,
+                })
+                .collect();
+            if texts.is_empty() {
+                return parts.iter().map(other).collect::<Vec<_>>().join("\n");
+            }
+            texts.join("\n")
+        }
+    }
+}
+
+fn other(part: &Part) -> String {
+    match part {
+        Part::Text { text } => text.clone(),
+        Part::Json { data } => data.to_string(),
+        Part::Reference { reference } => reference.uri.clone(),
+    }
+}

@@ -1,0 +1,48 @@
+//! The `tidegate` command: what was typed (`cli`), what it means (`config`, `plugins`), and one file
+//! for each door.
+
+mod builtin;
+mod call;
+mod cli;
+mod config;
+mod interrupt;
+mod logging;
+mod plugins;
+mod print;
+mod refusal;
+mod run;
+mod tools;
+mod yaml;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use crate::cli::{Cli, Command};
+use crate::refusal::Exit;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    logging::start(cli.verbose);
+    let runtime = match tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+    {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            print::warning(&format!("error: no threads for the command: {error}"));
+            return Exit::Failed.into();
+        }
+    };
+    let exit = runtime.block_on(async {
+        match &cli.command {
+            Command::Call(arguments) => call::run(arguments).await,
+            Command::Tools(arguments) => tools::run(arguments).await,
+            Command::Run(arguments) => run::run(arguments).await,
+        }
+    });
+    // A thread that still waits for a reader of standard output must not hold up the exit.
+    runtime.shutdown_background();
+    exit.into()
+}

@@ -1,0 +1,108 @@
+//! `tidegate run`: a flow file from the shell (SPEC L3).
+
+use std::time::Instant;
+
+use anyhow::{Context as _, bail};
+use serde_json::Value;
+use tidegate::InvokeOptions;
+use tidegate::flow::{Flow, FlowError, Progress, Step, StepEnd};
+use tidegate_contract::JsonObject;
+use tidegate_contract::json::{self, JsonBounds};
+
+use crate::cli::RunArguments;
+use crate::refusal::{self, Exit, Form};
+use crate::{interrupt, plugins, print, yaml};
+
+/// Runs the command.
+pub(crate) async fn run(arguments: &RunArguments) -> Exit {
+    let form = if arguments.json {
+        Form::Json
+    } else {
+        Form::Text
+    };
+    let (flow, input, host) = match prepare(arguments).await {
+        Ok(prepared) => prepared,
+        Err(error) => return refusal::usage(&error, form),
+    };
+    let options = InvokeOptions {
+        cancel: interrupt::token(),
+        ..InvokeOptions::default()
+    };
+    let mut progress = Steps {
+        started: Instant::now(),
+        ended: 0,
+    };
+    let ended = flow
+        .run(&host.runtime, input, &options, &mut progress)
+        .await;
+    host.runtime.close().await;
+    // Where a sink prints to stdout, stdout is the sink's alone.
+    let form = if host.prints { Form::Text } else { form };
+    let exit = match ended {
+        Ok((result, context)) => {
+            show(result, context, arguments, host.prints);
+            Exit::Success
+        }
+        Err(FlowError::Call { source, .. }) => refusal::report(&source, form),
+        Err(error) => refusal::usage(&error.into(), form),
+    };
+    match exit {
+        // Steps before the refused one have had their effects.
+        Exit::Refused if progress.ended > 1 => Exit::Failed,
+        Exit::Success if options.cancel.is_cancelled() => Exit::Failed,
+        exit => exit,
+    }
+}
+
+async fn prepare(arguments: &RunArguments) -> anyhow::Result<(Flow, JsonObject, plugins::Host)> {
+    let flow: Flow = yaml::read(&arguments.flow)?;
+    let input = match arguments.input.as_deref() {
+        None => JsonObject::new(),
+        Some(text) => match json::parse(text, &JsonBounds::default()).context("--input")? {
+            Value::Object(input) => input,
+            _ => bail!("--input must be a JSON object"),
+        },
+    };
+    let host = plugins::host(&arguments.plugins).await?;
+    Ok((flow, input, host))
+}
+
+/// A declared result goes to stdout, or to stderr beside a sink that prints.
+fn show(result: Option<Value>, context: Value, arguments: &RunArguments, sink_prints: bool) {
+    let shown = match (result, arguments.json) {
+        (Some(result), _) => result,
+        (None, true) => context,
+        (None, false) => return,
+    };
+    if sink_prints {
+        print::warning(&shown.to_string());
+    } else {
+        print::json(&shown);
+    }
+}
+
+/// One line for each step, on stderr.
+struct Steps {
+    started: Instant,
+    ended: u32,
+}
+
+impl Progress for Steps {
+    fn started(&mut self, _step: &Step) {
+        self.started = Instant::now();
+    }
+
+    fn ended(&mut self, step: &Step, end: StepEnd<'_>) {
+        self.ended = self.ended.saturating_add(1);
+        let milliseconds = self.started.elapsed().as_millis();
+        let name = step.name.as_str();
+        let word = match end {
+            StepEnd::Output(output) => output
+                .get("status")
+                .and_then(Value::as_str)
+                .unwrap_or("done"),
+            StepEnd::Error(error) => error.code(),
+        };
+        print::warning(&format!("{name}: {word} ({milliseconds} ms)"));
+    }
+}

@@ -1,0 +1,39 @@
+//! `tidegate tools`: what the grants permit.
+
+use crate::cli::ToolsArguments;
+use crate::refusal::{self, Exit, Form};
+use crate::{plugins, print};
+
+/// Runs the command.
+pub(crate) async fn run(arguments: &ToolsArguments) -> Exit {
+    let form = if arguments.json {
+        Form::Json
+    } else {
+        Form::Text
+    };
+    let host = match plugins::host(&arguments.plugins).await {
+        Ok(host) => host,
+        Err(error) => return refusal::usage(&error, form),
+    };
+    let tools = host.runtime.tools();
+    if arguments.json {
+        print::json(&tools);
+        return Exit::Success;
+    }
+    if tools.is_empty() {
+        print::warning(
+            "no tool is permitted; grant one with --allow tool=NAME, or all with tool=*",
+        );
+    }
+    let width = tools
+        .iter()
+        .map(|tool| tool.name.as_str().len())
+        .max()
+        .unwrap_or(0);
+    for tool in tools {
+        let about = tool.description.as_deref().unwrap_or_default();
+        let about = about.lines().next().unwrap_or_default();
+        print::text(&format!("{:width$}  {about}\n", tool.name.as_str()));
+    }
+    Exit::Success
+}
