@@ -205,6 +205,26 @@ impl Loaded {
         })
     }
 
+    /// A file that nobody chose grants nothing of a folder that was chosen apart from it, and no
+    /// environment.
+    pub(crate) fn check_workspace(&self, elsewhere: bool) -> anyhow::Result<()> {
+        let sandbox = &self.config.sandbox;
+        let kinds = [
+            ("read", elsewhere && sandbox.read.is_some()),
+            ("write", elsewhere && sandbox.write.is_some()),
+            ("env", sandbox.env.is_some()),
+        ];
+        if self.trust == Trust::Found
+            && let Some((kind, _)) = kinds.into_iter().find(|(_, granted)| *granted)
+        {
+            bail!(
+                "{FILE_NAME} was found and not chosen, and grants `{kind}`; name it with --config \
+                 if you trust it, or grant with --allow"
+            );
+        }
+        Ok(())
+    }
+
     /// A file that nobody chose stays inside its folder.
     fn check_reach(&self) -> anyhow::Result<()> {
         if self.trust == Trust::Chosen {

@@ -24,6 +24,7 @@ use crate::refusal::Exit;
 fn main() -> ExitCode {
     let cli = Cli::parse();
     logging::start(cli.verbose);
+    tidegate_sandbox::ambient::raise_open_files();
     let runtime = match tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_all()

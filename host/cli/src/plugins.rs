@@ -9,7 +9,7 @@ use tidegate::{
 };
 use tidegate_contract::grant::{Grant, parse_allow};
 use tidegate_contract::limits::parse_limit;
-use tidegate_contract::{JsonObject, Limits};
+use tidegate_contract::{Effect, JsonObject, Limits, Names};
 use tidegate_sandbox::ambient;
 
 use crate::builtin::{self, BUILTINS};
@@ -169,7 +169,7 @@ fn overridden(mut limits: Limits, arguments: &PluginArguments) -> anyhow::Result
     for limit in arguments
         .limit
         .iter()
-        .filter(|limit| Admission::of(limit).is_none())
+        .filter(|limit| RuntimeLimit::of(limit).is_none())
     {
         parse_limit(limit, &mut limits).with_context(|| format!("--limit {limit}"))?;
     }
@@ -177,12 +177,12 @@ fn overridden(mut limits: Limits, arguments: &PluginArguments) -> anyhow::Result
 }
 
 /// The two limits that belong to the runtime and not to a call.
-enum Admission<'a> {
+enum RuntimeLimit<'a> {
     Concurrency(&'a str),
     Queue(&'a str),
 }
 
-impl<'a> Admission<'a> {
+impl<'a> RuntimeLimit<'a> {
     fn of(limit: &'a str) -> Option<Self> {
         match limit.split_once('=')? {
             ("concurrency", value) => Some(Self::Concurrency(value)),
@@ -213,6 +213,7 @@ impl Assembly {
         for allow in &arguments.allow {
             parse_allow(allow, &mut sandbox).with_context(|| format!("--allow {allow}"))?;
         }
+        loaded.check_workspace(arguments.workspace.is_some())?;
         let workspace = match &arguments.workspace {
             Some(folder) => Workspace::open(folder)?,
             None => loaded.workspace()?,
@@ -231,22 +232,27 @@ impl Assembly {
     }
 
     async fn add(&mut self, wanted: Wanted) -> anyhow::Result<()> {
-        let grant = plugin_grant(&self.sandbox, wanted.grants.as_ref())
-            .with_context(|| format!("grants of plugin `{}`", wanted.name))?;
-        let handles = Handles::open(&grant, &self.workspace)?;
         let source = PluginSource {
             name: wanted.name.clone(),
             bytes: wanted.bytes,
-            handles,
+            handles: Handles::default(),
             limits: wanted.limits,
             config: wanted.config,
         };
         check_digest(&source, wanted.digest.as_deref())?;
         let plugin = self.engine.load(source).await?;
+        let grant = plugin_grant(&self.sandbox, wanted.grants.as_ref(), &plugin)
+            .with_context(|| format!("grants of plugin `{}`", wanted.name))?;
+        let plugin = plugin.with_handles(Handles::open(&grant, &self.workspace)?)?;
         self.digests.push(plugin.digest().to_owned());
         match wanted.role {
             Role::Tools => {
-                self.register(&plugin, &wanted.prefix, wanted.schema_check)?;
+                let written = wanted
+                    .grants
+                    .as_ref()
+                    .and_then(|grants| grants.tools.as_ref());
+                let left = written.map(|_| &grant.tools);
+                self.register(&plugin, &wanted.prefix, wanted.schema_check, left)?;
                 if let Some(sink) = ComponentSink::new(&plugin) {
                     self.insert_sink(&wanted.name, sink, wanted.prints, &plugin);
                 }
@@ -271,9 +277,13 @@ impl Assembly {
         plugin: &Plugin,
         prefix: &str,
         check: SchemaCheck,
+        left: Option<&Names>,
     ) -> anyhow::Result<()> {
         for tool in ComponentTool::all(plugin, prefix)? {
             let name = tidegate::Tool::definition(&tool).name.to_string();
+            if left.is_some_and(|left| !left.allows(&name)) {
+                continue;
+            }
             if let Some(other) = self.origins.get(&name) {
                 bail!(
                     "plugins `{other}` and `{}` both define the tool `{name}`; \
@@ -341,11 +351,11 @@ impl Assembly {
         let mut queue = interaction.queue.unwrap_or(tidegate::DEFAULT_QUEUE);
         for limit in &arguments.limit {
             let number = || format!("--limit {limit}: expected a whole number");
-            match Admission::of(limit) {
-                Some(Admission::Concurrency(value)) => {
+            match RuntimeLimit::of(limit) {
+                Some(RuntimeLimit::Concurrency(value)) => {
                     concurrency = Some(value.parse().with_context(number)?);
                 }
-                Some(Admission::Queue(value)) => queue = value.parse().with_context(number)?,
+                Some(RuntimeLimit::Queue(value)) => queue = value.parse().with_context(number)?,
                 None => {}
             }
         }
@@ -377,42 +387,76 @@ fn engine() -> anyhow::Result<Engine> {
     })?)
 }
 
-/// What a plugin gets: all of the sandbox, or what its own grants leave of it. A written grant that
-/// the sandbox does not cover attaches to nothing, and is an error instead of a silent denial.
-fn plugin_grant(sandbox: &Grant, written: Option<&Grants>) -> anyhow::Result<Grant> {
+/// What a plugin gets of the sandbox: what its written grants leave, else what its tools declare. A
+/// sink can't declare, and gets the sandbox. A written grant that the sandbox does not cover attaches
+/// to nothing, and is an error instead of a silent denial (CASES WA18).
+fn plugin_grant(
+    sandbox: &Grant,
+    written: Option<&Grants>,
+    plugin: &Plugin,
+) -> anyhow::Result<Grant> {
     let Some(written) = written else {
-        return Ok(sandbox.clone());
+        return Ok(if plugin.is_sink() {
+            sandbox.clone()
+        } else {
+            declared(sandbox, plugin)
+        });
     };
     let asked = written.over(sandbox)?;
-    let narrowed = sandbox.narrow(&asked);
-    let lost = [
-        (
-            "tools",
-            !asked.tools.is_empty() && narrowed.tools.is_empty(),
-        ),
-        ("mcp", !asked.mcp.is_empty() && narrowed.mcp.is_empty()),
-        ("read", !asked.read.is_empty() && narrowed.read.is_empty()),
-        (
-            "write",
-            !asked.write.is_empty() && narrowed.write.is_empty(),
-        ),
-        (
-            "network",
-            !asked.network.is_empty() && narrowed.network.is_empty(),
-        ),
-        (
-            "execute",
-            !asked.execute.is_empty() && narrowed.execute.is_empty(),
-        ),
-        ("env", !asked.env.is_empty() && narrowed.env.is_empty()),
-        ("stdout", asked.stdout && !narrowed.stdout),
+    let names = [
+        ("tools", &asked.tools, &sandbox.tools),
+        ("mcp", &asked.mcp, &sandbox.mcp),
+        ("network", &asked.network, &sandbox.network),
+        ("execute", &asked.execute, &sandbox.execute),
+        ("env", &asked.env, &sandbox.env),
     ];
-    if let Some((kind, _)) = lost.into_iter().find(|(_, lost)| *lost) {
-        bail!(
-            "`{kind}` grants something that the sandbox does not; add it to `sandbox` or --allow"
-        );
+    for (kind, asked, has) in names {
+        if let Names::These(names) = asked
+            && let Some(name) = names.iter().find(|name| !has.allows(name))
+        {
+            bail!("`{kind}: {name}` is not in the sandbox; add it to `sandbox` or --allow");
+        }
     }
-    Ok(narrowed)
+    let roots = [
+        ("read", &asked.read, &sandbox.read),
+        ("write", &asked.write, &sandbox.write),
+    ];
+    for (kind, asked, has) in roots {
+        if let Some(root) = asked.iter().find(|root| !has.allows(root)) {
+            let root = root.as_str();
+            bail!("`{kind}: {root}` is not in the sandbox; add it to `sandbox` or --allow");
+        }
+    }
+    if asked.stdout && !sandbox.stdout {
+        bail!("`stdout` is not in the sandbox; add it to `sandbox` or --allow");
+    }
+    Ok(sandbox.narrow(&asked))
+}
+
+/// What the effects of a plugin's tools say it touches. The environment can't be declared.
+fn declared(sandbox: &Grant, plugin: &Plugin) -> Grant {
+    let declares = |effect: Effect| {
+        let mut tools = plugin.definitions().iter();
+        tools.any(|tool| tool.effects.contains(&effect))
+    };
+    let mut grant = Grant {
+        tools: sandbox.tools.clone(),
+        mcp: sandbox.mcp.clone(),
+        ..Grant::default()
+    };
+    if declares(Effect::Read) {
+        grant.read = sandbox.read.clone();
+    }
+    if declares(Effect::Write) {
+        grant.write = sandbox.write.clone();
+    }
+    if declares(Effect::Execute) {
+        grant.execute = sandbox.execute.clone();
+    }
+    if declares(Effect::Network) {
+        grant.network = sandbox.network.clone();
+    }
+    grant
 }
 
 /// Before anything of the component is compiled or run.

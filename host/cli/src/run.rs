@@ -30,7 +30,7 @@ pub(crate) async fn run(arguments: &RunArguments) -> Exit {
     };
     let mut progress = Steps {
         started: Instant::now(),
-        ended: 0,
+        made: 0,
     };
     let ended = flow
         .run(&host.runtime, input, &options, &mut progress)
@@ -48,7 +48,7 @@ pub(crate) async fn run(arguments: &RunArguments) -> Exit {
     };
     match exit {
         // Steps before the refused one have had their effects.
-        Exit::Refused if progress.ended > 1 => Exit::Failed,
+        Exit::Refused if progress.made > 0 => Exit::Failed,
         Exit::Success if options.cancel.is_cancelled() => Exit::Failed,
         exit => exit,
     }
@@ -84,7 +84,8 @@ fn show(result: Option<Value>, context: Value, arguments: &RunArguments, sink_pr
 /// One line for each step, on stderr.
 struct Steps {
     started: Instant,
-    ended: u32,
+    /// Steps that gave an output.
+    made: u32,
 }
 
 impl Progress for Steps {
@@ -93,14 +94,16 @@ impl Progress for Steps {
     }
 
     fn ended(&mut self, step: &Step, end: StepEnd<'_>) {
-        self.ended = self.ended.saturating_add(1);
         let milliseconds = self.started.elapsed().as_millis();
         let name = step.name.as_str();
         let word = match end {
-            StepEnd::Output(output) => output
-                .get("status")
-                .and_then(Value::as_str)
-                .unwrap_or("done"),
+            StepEnd::Output(output) => {
+                self.made = self.made.saturating_add(1);
+                output
+                    .get("status")
+                    .and_then(Value::as_str)
+                    .unwrap_or("done")
+            }
             StepEnd::Error(error) => error.code(),
         };
         print::warning(&format!("{name}: {word} ({milliseconds} ms)"));

@@ -147,6 +147,30 @@ impl ToolOutcome {
     ///
     /// Source: SPEC C3, C8.
     pub fn check(&self, bounds: &JsonBounds) -> Result<(), ResultError> {
+        let outcome = OutcomeRef {
+            status: self.status,
+            content: self.content.as_ref(),
+            structured_content: self.structured_content.as_ref(),
+            references: self.references.as_deref(),
+            has_error: self.error.is_some(),
+            metadata: self.metadata.as_ref(),
+        };
+        outcome.check(bounds)
+    }
+}
+
+/// The parts of an outcome or a result that are checked alike.
+struct OutcomeRef<'a> {
+    status: Status,
+    content: Option<&'a Content>,
+    structured_content: Option<&'a Value>,
+    references: Option<&'a [Reference]>,
+    has_error: bool,
+    metadata: Option<&'a JsonObject>,
+}
+
+impl OutcomeRef<'_> {
+    fn check(&self, bounds: &JsonBounds) -> Result<(), ResultError> {
         let is_success = self.status == Status::Success;
         let is_empty = self.content.is_none()
             && self.structured_content.is_none()
@@ -154,7 +178,7 @@ impl ToolOutcome {
         if is_success && is_empty {
             return Err(ResultError::EmptySuccess);
         }
-        if !is_success && self.error.is_none() {
+        if !is_success && !self.has_error {
             return Err(ResultError::ErrorRequired {
                 status: self.status,
             });
@@ -163,17 +187,22 @@ impl ToolOutcome {
             bounds: *bounds,
             used: 0,
         };
-        if let Some(content) = &self.content {
+        if let Some(content) = self.content {
             room.take_content(content)?;
         }
-        if let Some(value) = &self.structured_content {
+        if let Some(value) = self.structured_content {
             room.take(value)?;
         }
-        for reference in self.references.iter().flatten() {
+        for reference in self.references.unwrap_or_default() {
             room.take_reference(reference)?;
         }
         let own = |key: &str| !HOST_METADATA.contains(&key);
-        for (key, value) in self.metadata.iter().flatten().filter(|(key, _)| own(key)) {
+        for (key, value) in self
+            .metadata
+            .into_iter()
+            .flatten()
+            .filter(|(key, _)| own(key))
+        {
             room.take_text(key)?;
             room.take(value)?;
         }
@@ -301,6 +330,44 @@ pub struct ExternalResult {
 }
 
 impl ExternalResult {
+    /// Checks what [`ToolOutcome::check`] checks.
+    ///
+    /// # Errors
+    /// See [`ResultError`].
+    pub fn check(&self, bounds: &JsonBounds) -> Result<(), ResultError> {
+        let outcome = OutcomeRef {
+            status: self.status,
+            content: self.content.as_ref(),
+            structured_content: self.structured_content.as_ref(),
+            references: self.references.as_deref(),
+            has_error: self.error.is_some(),
+            metadata: self.metadata.as_ref(),
+        };
+        outcome.check(bounds)
+    }
+
+    /// Takes a result apart without recursion, however deep its values are.
+    pub fn discard(self) {
+        let Self {
+            status,
+            content,
+            structured_content,
+            references,
+            error,
+            metadata,
+            ..
+        } = self;
+        let outcome = ToolOutcome {
+            status,
+            content,
+            structured_content,
+            references,
+            error,
+            metadata,
+        };
+        outcome.discard();
+    }
+
     /// Puts the host's fields on an outcome.
     #[must_use]
     pub fn new(call_id: &CallId, source: impl Into<String>, outcome: ToolOutcome) -> Self {

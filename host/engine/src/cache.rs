@@ -9,6 +9,7 @@ use std::io::{self, Read as _, Write as _};
 use std::os::fd::AsRawFd as _;
 
 use cap_std::fs::{Dir, File, MetadataExt as _, OpenOptions, OpenOptionsExt as _};
+use rustix::fs::OFlags;
 use wasmtime::component::Component;
 
 /// Compiled components kept between processes.
@@ -53,16 +54,24 @@ impl Cache {
     /// Opens an entry and compares it with its checksum, so that a damaged one is never mapped.
     fn open_checked(&self, code: &str, sum: &str) -> io::Result<File> {
         let mut options = OpenOptions::new();
-        options.read(true).custom_flags(no_follow());
+        options.read(true).custom_flags(careful());
+        let mut expected = String::new();
+        let sum = self.dir.open_with(sum, &options)?;
+        sum.take(SUM_BYTES).read_to_string(&mut expected)?;
         let mut file = self.dir.open_with(code, &options)?;
         let metadata = file.metadata()?;
         let ours = metadata.uid() == rustix::process::geteuid().as_raw();
         if !metadata.is_file() || !ours || metadata.mode() & 0o022 != 0 {
             return Err(io::Error::other("it is not a file of ours alone"));
         }
-        let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0));
+        let damaged = || io::Error::new(io::ErrorKind::InvalidData, "its length differs");
+        let length = expected.split_once(' ').ok_or_else(damaged)?.0;
+        if length != metadata.len().to_string() || metadata.len() > ENTRY_BYTES {
+            return Err(damaged());
+        }
+        let mut bytes = Vec::new();
         file.read_to_end(&mut bytes)?;
-        if self.dir.read_to_string(sum)? != checksum(&bytes) {
+        if expected != checksum(&bytes) {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidData,
                 "its checksum differs",
@@ -89,13 +98,10 @@ impl Cache {
     /// Writes beside and renames, so that no reader ever sees half an entry.
     fn replace(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         let temporary = format!("{name}.{}.tmp", std::process::id());
+        // Left by a process of the same number that ended half way.
+        drop(self.dir.remove_file(&temporary));
         let mut options = OpenOptions::new();
-        options
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .mode(0o600)
-            .custom_flags(no_follow());
+        options.write(true).create_new(true).mode(0o600);
         let mut file = self.dir.open_with(&temporary, &options)?;
         file.write_all(bytes)?;
         drop(file);
@@ -103,9 +109,16 @@ impl Cache {
     }
 }
 
-fn no_follow() -> i32 {
-    rustix::fs::OFlags::NOFOLLOW.bits().cast_signed()
+/// Links are not followed, and a FIFO is not waited for.
+fn careful() -> i32 {
+    (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed()
 }
+
+/// Longest checksum file: two numbers and a space.
+const SUM_BYTES: u64 = 64;
+
+/// Largest entry: far above what the largest component compiles to.
+const ENTRY_BYTES: u64 = 4 * 1024 * 1024 * 1024;
 
 /// Length and CRC-32: they catch damage. Forgery is kept out by the folder's owner and mode.
 fn checksum(bytes: &[u8]) -> String {

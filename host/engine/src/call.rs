@@ -10,6 +10,7 @@ use tidegate_contract::{
     CallError, Delivery, DeliveryId, Failure, JsonObject, OutputReceipt, Problem, ReceiptStatus,
     ToolCall, ToolOutcome,
 };
+use tidegate_sandbox::LineSink;
 use wasmtime::Store;
 
 use crate::bindings::exports::tidegate::plugin::{sink, tools};
@@ -34,6 +35,7 @@ fn run<T>(
     loaded: &Loaded,
     call_id: &str,
     watch: Watch,
+    stdout: Option<LineSink>,
     guest: impl AsyncFnOnce(&mut Store<CallState>) -> wasmtime::Result<T>,
 ) -> Result<Run<T>, CallError> {
     if let Some(breach) = watch.breach() {
@@ -44,7 +46,13 @@ fn run<T>(
         });
     }
     let (deadline, cancelled) = (watch.deadline(), watch.cancelled());
-    let mut store = store::build(&loaded.engine.wasmtime, &loaded.setup, call_id, watch);
+    let mut store = store::build(
+        &loaded.engine.wasmtime,
+        &loaded.setup,
+        call_id,
+        watch,
+        stdout,
+    );
     let _ticking = loaded.engine.ticker.running();
     let end = loaded.engine.block_on(async {
         tokio::select! {
@@ -95,7 +103,8 @@ pub(crate) fn tool(
         })?;
     let asked = convert::tool_call(call);
     let limits = limits(loaded, &watch);
-    let Run { end, store } = run(loaded, call.id.as_str(), watch, async |store| {
+    let id = call.id.as_str();
+    let Run { end, store } = run(loaded, id, watch, None, async |store| {
         let instance = loaded.pre.instantiate_async(&mut *store).await?;
         let tools = indices.load(&mut *store, &instance)?;
         let valid = tools
@@ -108,29 +117,32 @@ pub(crate) fn tool(
             tools.call_execute(&mut *store, &asked).await?,
         ))
     })?;
-    let mut outcome = match end {
+    let mut outcome = outcome_of(end, &limits);
+    match &mut outcome {
+        Ok(outcome) => report::attach(&mut outcome.metadata, store.into_data()),
+        Err(_) => report::log(store.into_data()),
+    }
+    outcome
+}
+
+fn outcome_of(end: Result<Executed, Ending>, limits: &Limits) -> Result<ToolOutcome, CallError> {
+    match end {
         Ok(Executed::Refused(problems)) if problems.is_empty() => {
             let reason = "`validate` refused the arguments without naming a problem".to_owned();
-            return Err(CallError::InvalidResult { reason });
+            Err(CallError::InvalidResult { reason })
         }
-        Ok(Executed::Refused(problems)) => {
-            return Err(CallError::InvalidArguments {
-                problems: refusal(problems),
-            });
-        }
-        Ok(Executed::Outcome(outcome)) => match convert::outcome(outcome, &limits) {
-            Ok(outcome) => outcome,
-            Err(convert::Broken::TooLarge) => ended(Breach::Result, &limits),
-            Err(convert::Broken::Contract(reason)) => {
-                return Err(CallError::InvalidResult { reason });
-            }
+        Ok(Executed::Refused(problems)) => Err(CallError::InvalidArguments {
+            problems: refusal(problems),
+        }),
+        Ok(Executed::Outcome(outcome)) => match convert::outcome(outcome, limits) {
+            Ok(outcome) => Ok(outcome),
+            Err(convert::Broken::TooLarge) => Ok(ended(Breach::Result, limits)),
+            Err(convert::Broken::Contract(reason)) => Err(CallError::InvalidResult { reason }),
         },
-        Err(Ending::Breach(breach)) => ended(breach, &limits),
-        Err(Ending::Trap(failure)) => ToolOutcome::failed(failure),
-        Err(Ending::Host(reason)) => return Err(CallError::HostFault { reason }),
-    };
-    report::attach(&mut outcome.metadata, store.into_data());
-    Ok(outcome)
+        Err(Ending::Breach(breach)) => Ok(ended(breach, limits)),
+        Err(Ending::Trap(failure)) => Ok(ToolOutcome::failed(failure)),
+        Err(Ending::Host(reason)) => Err(CallError::HostFault { reason }),
+    }
 }
 
 /// Most problems passed on to the caller.
@@ -165,19 +177,24 @@ pub(crate) fn delivery(
     let sent = convert::delivery(delivery);
     let limits = limits(loaded, &watch);
     let id = delivery.delivery_id.as_str();
-    let Run { end, store } = run(loaded, id, watch, async |store| {
+    // A sink's delivery may be what it prints; what a tool prints is always kept beside its result.
+    let stdout = loaded.setup.handles.stdout.clone();
+    let Run { end, store } = run(loaded, id, watch, stdout, async |store| {
         let instance = loaded.pre.instantiate_async(&mut *store).await?;
         let sink = indices.load(&mut *store, &instance)?;
         sink.call_deliver(&mut *store, &sent).await
     })?;
     let mut receipt = match end {
-        Ok(receipt) => receipt_of(receipt, &limits, &delivery.delivery_id)?,
-        Err(Ending::Breach(breach)) => unknown(delivery, breach.failure(&limits)),
-        Err(Ending::Trap(failure)) => unknown(delivery, failure),
-        Err(Ending::Host(reason)) => return Err(CallError::HostFault { reason }),
+        Ok(receipt) => receipt_of(receipt, &limits, &delivery.delivery_id),
+        Err(Ending::Breach(breach)) => Ok(unknown(delivery, breach.failure(&limits))),
+        Err(Ending::Trap(failure)) => Ok(unknown(delivery, failure)),
+        Err(Ending::Host(reason)) => Err(CallError::HostFault { reason }),
     };
-    report::attach(&mut receipt.metadata, store.into_data());
-    Ok(receipt)
+    match &mut receipt {
+        Ok(receipt) => report::attach(&mut receipt.metadata, store.into_data()),
+        Err(_) => report::log(store.into_data()),
+    }
+    receipt
 }
 
 fn receipt_of(
@@ -222,7 +239,7 @@ pub(crate) fn definitions(
     let Some(indices) = loaded.tools.as_ref() else {
         return Ok(Ok(Vec::new()));
     };
-    let run = run(loaded, "", watch, async |store| {
+    let run = run(loaded, "", watch, None, async |store| {
         let instance = loaded.pre.instantiate_async(&mut *store).await?;
         indices
             .load(&mut *store, &instance)?

@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use rustix::fs::Timestamps;
 use tidegate_sandbox::denial::Kind;
 use tidegate_sandbox::files;
 use wasmtime::component::Resource;
@@ -12,8 +13,8 @@ use wasmtime_wasi::filesystem::Descriptor;
 use wasmtime_wasi::p2::bindings::filesystem::{preopens, types};
 use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, FsError, FsResult, ReaddirIterator};
 
-use crate::files::{Entries, Files, entry, may_move, open_request, writes};
-use crate::streams::FileStream;
+use crate::files::{Entries, Files, open_request, short, timespec, writes};
+use crate::streams::{FileSink, FileStream};
 
 type Fd = Resource<Descriptor>;
 
@@ -42,6 +43,17 @@ impl types::Host for Files<'_> {
     }
 }
 
+impl Files<'_> {
+    fn writer(&mut self, fd: &Fd, position: Option<u64>) -> FsResult<Resource<DynOutputStream>> {
+        let file = self.file(fd)?;
+        if file.perms.write_not_permitted() {
+            return Err(types::ErrorCode::NotPermitted.into());
+        }
+        let sink: DynOutputStream = Box::new(FileSink::new(Arc::clone(&file.file), position));
+        Ok(self.view.table.push(sink)?)
+    }
+}
+
 impl types::HostDescriptor for Files<'_> {
     async fn open_at(
         &mut self,
@@ -51,6 +63,7 @@ impl types::HostDescriptor for Files<'_> {
         oflags: types::OpenFlags,
         flags: types::DescriptorFlags,
     ) -> FsResult<Fd> {
+        short(&path)?;
         let parent = self.dir(&fd)?.clone();
         let kind = if writes(oflags, flags) {
             Kind::Write
@@ -74,19 +87,19 @@ impl types::HostDescriptor for Files<'_> {
     }
 
     async fn read_directory(&mut self, fd: Fd) -> FsResult<Resource<ReaddirIterator>> {
-        let dir = self.dir(&fd)?;
+        let dir = self.dir(&fd)?.clone();
         if !dir.open_mode.contains(OpenMode::READ) {
             let denied = Err(types::ErrorCode::NotPermitted.into());
             return self.note(Kind::Read, ".", denied);
         }
-        let entries = Entries(cap_primitives::fs::read_base_dir(&dir.dir)?);
         // The table holds our lazy listing under the type that the bindings name.
-        let listing = self.view.table.push(entries)?;
-        Ok(Resource::new_own(listing.rep()))
+        Ok(Resource::new_own(self.list(&dir)?.rep()))
     }
 
     async fn symlink_at(&mut self, fd: Fd, target: String, link: String) -> FsResult<()> {
-        let outcome = if files::link_stays_inside(Path::new(&link), Path::new(&target)) {
+        short(&target)?;
+        short(&link)?;
+        let outcome = if files::link_stays_inside(Path::new(&target)) {
             self.view.symlink_at(fd, target, link.clone()).await
         } else {
             Err(types::ErrorCode::NotPermitted.into())
@@ -102,7 +115,9 @@ impl types::HostDescriptor for Files<'_> {
         new_fd: Fd,
         new_path: String,
     ) -> FsResult<()> {
-        let outcome = if may_move(self.dir(&fd)?, self.dir(&new_fd)?) {
+        short(&old_path)?;
+        short(&new_path)?;
+        let outcome = if self.may_move(&fd)? {
             self.view
                 .link_at(fd, flags, old_path, new_fd, new_path.clone())
                 .await
@@ -119,7 +134,9 @@ impl types::HostDescriptor for Files<'_> {
         new_fd: Fd,
         new_path: String,
     ) -> FsResult<()> {
-        let outcome = if may_move(self.dir(&fd)?, self.dir(&new_fd)?) {
+        short(&old_path)?;
+        short(&new_path)?;
+        let outcome = if self.may_move(&fd)? {
             self.view
                 .rename_at(fd, old_path.clone(), new_fd, new_path)
                 .await
@@ -130,16 +147,19 @@ impl types::HostDescriptor for Files<'_> {
     }
 
     async fn create_directory_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
+        short(&path)?;
         let outcome = self.view.create_directory_at(fd, path.clone()).await;
         self.note(Kind::Write, &path, outcome)
     }
 
     async fn remove_directory_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
+        short(&path)?;
         let outcome = self.view.remove_directory_at(fd, path.clone()).await;
         self.note(Kind::Write, &path, outcome)
     }
 
     async fn unlink_file_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
+        short(&path)?;
         let outcome = self.view.unlink_file_at(fd, path.clone()).await;
         self.note(Kind::Write, &path, outcome)
     }
@@ -152,10 +172,21 @@ impl types::HostDescriptor for Files<'_> {
         accessed: types::NewTimestamp,
         modified: types::NewTimestamp,
     ) -> FsResult<()> {
-        let outcome = self
-            .view
-            .set_times_at(fd, flags, path.clone(), accessed, modified)
-            .await;
+        short(&path)?;
+        let times = Timestamps {
+            last_access: timespec(accessed)?,
+            last_modification: timespec(modified)?,
+        };
+        let dir = self.dir(&fd)?;
+        let outcome = if dir.perms.write_not_permitted() {
+            Err(types::ErrorCode::NotPermitted.into())
+        } else if flags.contains(types::PathFlags::SYMLINK_FOLLOW) {
+            files::set_times(&dir.dir, Path::new(&path), &times).map_err(FsError::from)
+        } else {
+            let view = &mut self.view;
+            view.set_times_at(fd, flags, path.clone(), accessed, modified)
+                .await
+        };
         self.note(Kind::Write, &path, outcome)
     }
 
@@ -189,12 +220,12 @@ impl types::HostDescriptor for Files<'_> {
         fd: Fd,
         offset: types::Filesize,
     ) -> FsResult<Resource<DynOutputStream>> {
-        let outcome = self.view.write_via_stream(fd, offset);
+        let outcome = self.writer(&fd, Some(offset));
         self.note(Kind::Write, "an open file", outcome)
     }
 
     fn append_via_stream(&mut self, fd: Fd) -> FsResult<Resource<DynOutputStream>> {
-        let outcome = self.view.append_via_stream(fd);
+        let outcome = self.writer(&fd, None);
         self.note(Kind::Write, "an open file", outcome)
     }
 
@@ -204,11 +235,13 @@ impl types::HostDescriptor for Files<'_> {
         flags: types::PathFlags,
         path: String,
     ) -> FsResult<types::DescriptorStat> {
+        short(&path)?;
         let outcome = self.view.stat_at(fd, flags, path.clone()).await;
         self.note(Kind::Read, &path, outcome)
     }
 
     async fn readlink_at(&mut self, fd: Fd, path: String) -> FsResult<String> {
+        short(&path)?;
         let outcome = self.view.readlink_at(fd, path.clone()).await;
         self.note(Kind::Read, &path, outcome)
     }
@@ -228,6 +261,7 @@ impl types::HostDescriptor for Files<'_> {
         flags: types::PathFlags,
         path: String,
     ) -> FsResult<types::MetadataHashValue> {
+        short(&path)?;
         self.view.metadata_hash_at(fd, flags, path).await
     }
 
@@ -280,13 +314,7 @@ impl types::HostDirectoryEntryStream for Files<'_> {
         listing: Resource<ReaddirIterator>,
     ) -> FsResult<Option<types::DirectoryEntry>> {
         let listing = Resource::<Entries>::new_borrow(listing.rep());
-        self.view
-            .table
-            .get_mut(&listing)?
-            .0
-            .next()
-            .map(entry)
-            .transpose()
+        self.view.table.get_mut(&listing)?.next()
     }
 
     fn drop(&mut self, listing: Resource<ReaddirIterator>) -> wasmtime::Result<()> {

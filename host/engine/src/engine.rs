@@ -63,8 +63,8 @@ pub(crate) struct Shared {
     pub(crate) cache: Option<Cache>,
     pub(crate) ticker: Ticker,
     /// One plugin is loaded at a time: loading takes the one slot that calls don't use.
-    pub(crate) loading: tokio::sync::Mutex<()>,
-    slots: u32,
+    pub(crate) loading: Arc<tokio::sync::Mutex<()>>,
+    pub(crate) slots: u32,
     /// A permit for each slot: a full pool refuses at once, so nothing enters it without one.
     pub(crate) free: Arc<tokio::sync::Semaphore>,
     /// Guests run on its blocking threads, which serve nothing else. Taken only when dropped.
@@ -100,7 +100,7 @@ impl Engine {
         .map_err(EngineError::Threads)?;
         let cache = settings.cache.map(|dir| Cache::new(dir, &wasmtime));
         let runtime = Some(threads(slots).map_err(EngineError::Threads)?);
-        let loading = tokio::sync::Mutex::new(());
+        let loading = Arc::default();
         let free = Arc::new(tokio::sync::Semaphore::new(to_usize(slots.into())));
         let shared = Shared {
             wasmtime,
@@ -129,11 +129,15 @@ impl Engine {
     /// [`EngineError`]: it is no component, imports what the host does not have, exports nothing the
     /// host knows, or can't say what its tools are.
     pub async fn load(&self, source: PluginSource) -> Result<Plugin, EngineError> {
-        let _one_at_a_time = self.0.loading.lock().await;
+        let one_at_a_time = Arc::clone(&self.0.loading).lock_owned().await;
         let engine = Arc::clone(&self.0);
         let plugin = source.name.clone();
         self.0
-            .on_worker(move || Plugin::load(&engine, source))
+            .on_worker(move || {
+                // Held by the thread: a dropped future's load is still under way.
+                let _one_at_a_time = one_at_a_time;
+                Plugin::load(&engine, source)
+            })
             .await
             .unwrap_or_else(|| {
                 Err(EngineError::Definitions {
@@ -188,13 +192,17 @@ fn config(slots: u32) -> Config {
     let core_instances = u32::try_from(Limits::MAXIMUM.core_instances).unwrap_or(u32::MAX);
     let mut pool = PoolingAllocationConfig::new();
     pool.total_component_instances(components)
-        .total_core_instances(components.saturating_mul(16).max(core_instances))
-        .total_memories(components.saturating_mul(2))
-        .total_tables(components.saturating_mul(4).max(16))
+        .total_core_instances(components.saturating_mul(core_instances))
+        .total_memories(
+            slots
+                .saturating_mul(MEMORIES_PER_SLOT)
+                .saturating_add(MAX_MEMORIES),
+        )
+        .total_tables(components.saturating_mul(MAX_TABLES))
         .total_stacks(components)
         .max_core_instances_per_component(core_instances)
-        .max_memories_per_component(16)
-        .max_tables_per_component(16)
+        .max_memories_per_component(MAX_MEMORIES)
+        .max_tables_per_component(MAX_TABLES)
         .max_memories_per_module(8)
         .max_tables_per_module(8)
         .max_memory_size(to_usize(Limits::MAXIMUM.memory_bytes))
@@ -214,6 +222,16 @@ fn config(slots: u32) -> Config {
         .wasm_backtrace_details(WasmBacktraceDetails::Disable);
     config
 }
+
+/// Memories that come with a slot. Each reserves address space, so that a component with more takes
+/// several slots.
+pub(crate) const MEMORIES_PER_SLOT: u32 = 2;
+
+/// Most memories of one component, all its instances together.
+pub(crate) const MAX_MEMORIES: u32 = 16;
+
+/// Most tables of one component, all its instances together.
+const MAX_TABLES: u32 = 16;
 
 /// Memory of a slot that is cleared in place after a call instead of being given back: most guests
 /// touch less, and giving back costs more than clearing.

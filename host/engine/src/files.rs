@@ -6,8 +6,10 @@
 
 use std::ffi::OsString;
 use std::path::Path;
+use std::sync::Arc;
 
 use cap_primitives::fs::{DirEntry, FileType, FileTypeExt as _};
+use rustix::fs::{Timespec, UTIME_NOW, UTIME_OMIT};
 use tidegate_sandbox::denial::{Denial, Kind};
 use tidegate_sandbox::files::{self, OpenRequest, Opened};
 use tidegate_sandbox::{Access, Folder};
@@ -18,6 +20,7 @@ use wasmtime_wasi::p2::{FsError, FsResult};
 use wasmtime_wasi::{FsPerms, OpenMode};
 
 use crate::denials::Denials;
+use crate::open_files::OpenFiles;
 
 /// A granted folder in the form that wasmtime-wasi takes.
 #[derive(Clone)]
@@ -48,6 +51,7 @@ pub(crate) struct Files<'a> {
     pub(crate) view: WasiFilesystemCtxView<'a>,
     pub(crate) preopens: &'a [Preopen],
     pub(crate) denials: &'a mut Denials,
+    pub(crate) opened: &'a mut OpenFiles,
 }
 
 /// Names [`Files`] to the linker.
@@ -58,7 +62,26 @@ impl HasData for HasFiles {
 }
 
 /// What is listed of a folder that is being read.
-pub(crate) struct Entries(pub(crate) cap_primitives::fs::ReadDir);
+pub(crate) struct Entries {
+    listing: cap_primitives::fs::ReadDir,
+    _held: Arc<()>,
+}
+
+impl Entries {
+    pub(crate) fn next(&mut self) -> FsResult<Option<types::DirectoryEntry>> {
+        self.listing.next().map(entry).transpose()
+    }
+}
+
+/// Longest path taken, in bytes: what the system itself takes. A longer one would be walked here.
+const PATH_BYTES: usize = 4096;
+
+pub(crate) fn short(path: &str) -> FsResult<()> {
+    if path.len() > PATH_BYTES {
+        return Err(types::ErrorCode::NameTooLong.into());
+    }
+    Ok(())
+}
 
 impl Files<'_> {
     pub(crate) fn dir(&self, descriptor: &Resource<Descriptor>) -> FsResult<&Dir> {
@@ -91,13 +114,16 @@ impl Files<'_> {
         path: &str,
         (request, open_mode): (OpenRequest, OpenMode),
     ) -> FsResult<Resource<Descriptor>> {
+        self.opened.room()?;
         match files::open(&parent.dir, Path::new(path), request)? {
             Opened::Folder(dir) => {
                 let dir = Dir::new(dir, parent.perms, open_mode & parent.open_mode, true);
+                self.opened.hold(&dir.dir);
                 Ok(self.view.table.push(Descriptor::Dir(dir))?)
             }
             Opened::File(file) if parent.open_mode.contains(open_mode) => {
                 let file = File::new(file, parent.perms, open_mode, true);
+                self.opened.hold(&file.file);
                 Ok(self.view.table.push(Descriptor::File(file))?)
             }
             Opened::File(_) => Err(types::ErrorCode::NotPermitted.into()),
@@ -105,6 +131,50 @@ impl Files<'_> {
             // POSIX has no word for "neither file nor folder"; this one is never mistaken for
             // a missing file or a denial.
             Opened::Irregular => Err(types::ErrorCode::Unsupported.into()),
+        }
+    }
+}
+
+impl Files<'_> {
+    /// Starts listing a folder, an entry at a time.
+    pub(crate) fn list(&mut self, dir: &Dir) -> FsResult<Resource<Entries>> {
+        self.opened.room()?;
+        let held = Arc::new(());
+        self.opened.hold(&held);
+        let listing = cap_primitives::fs::read_base_dir(&dir.dir)?;
+        Ok(self.view.table.push(Entries {
+            listing,
+            _held: held,
+        })?)
+    }
+
+    /// Whether a name may be moved or linked from one folder to another: from where it can't be
+    /// read to where nothing can be read either. A folder below one that can't be read may itself
+    /// be granted for reading, so that one readable folder is enough to refuse.
+    pub(crate) fn may_move(&self, from: &Resource<Descriptor>) -> FsResult<bool> {
+        let readable = |dir: &Dir| dir.open_mode.contains(OpenMode::READ);
+        Ok(
+            readable(self.dir(from)?)
+                || !self.preopens.iter().any(|preopen| readable(&preopen.dir)),
+        )
+    }
+}
+
+/// A time as the system takes it.
+pub(crate) fn timespec(time: types::NewTimestamp) -> FsResult<Timespec> {
+    let special = |tv_nsec| Timespec { tv_sec: 0, tv_nsec };
+    match time {
+        types::NewTimestamp::NoChange => Ok(special(UTIME_OMIT)),
+        types::NewTimestamp::Now => Ok(special(UTIME_NOW)),
+        types::NewTimestamp::Timestamp(time) => {
+            let overflow = FsError::from(types::ErrorCode::Overflow);
+            match i64::try_from(time.seconds) {
+                Ok(tv_sec) if time.nanoseconds < 1_000_000_000 => Ok(Timespec {
+                    tv_sec,
+                    tv_nsec: time.nanoseconds.into(),
+                }),
+                _ => Err(overflow),
+            }
         }
     }
 }
@@ -170,12 +240,7 @@ pub(crate) fn writes(oflags: types::OpenFlags, flags: types::DescriptorFlags) ->
             .any(|change| oflags.contains(change))
 }
 
-/// A name may move to where it can be read only from where it could be read.
-pub(crate) fn may_move(from: &Dir, to: &Dir) -> bool {
-    from.open_mode.contains(OpenMode::READ) || !to.open_mode.contains(OpenMode::READ)
-}
-
-pub(crate) fn entry(entry: std::io::Result<DirEntry>) -> FsResult<types::DirectoryEntry> {
+fn entry(entry: std::io::Result<DirEntry>) -> FsResult<types::DirectoryEntry> {
     let entry = entry?;
     let illegal = |_: OsString| FsError::from(types::ErrorCode::IllegalByteSequence);
     Ok(types::DirectoryEntry {

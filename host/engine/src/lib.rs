@@ -17,6 +17,8 @@ mod ending;
 mod files;
 mod imports;
 mod limiter;
+mod network;
+mod open_files;
 mod report;
 mod saturating;
 mod store;

@@ -18,7 +18,7 @@ use crate::bindings::exports::tidegate::plugin::{sink, tools};
 use crate::breach::Breach;
 use crate::call;
 use crate::convert;
-use crate::engine::Shared;
+use crate::engine::{MAX_MEMORIES, MEMORIES_PER_SLOT, Shared};
 use crate::error::EngineError;
 use crate::store::{CallState, Setup};
 use crate::watch::{Deadline, Watch};
@@ -57,8 +57,10 @@ pub(crate) struct Loaded {
     pub(crate) pre: InstancePre<CallState>,
     pub(crate) tools: Option<tools::GuestIndices>,
     pub(crate) sink: Option<sink::GuestIndices>,
-    digest: String,
-    definitions: Vec<ToolDefinition>,
+    digest: Box<str>,
+    definitions: Arc<[ToolDefinition]>,
+    /// The engine's slots that one call takes: a slot comes with so many memories.
+    slots: u32,
 }
 
 /// When a call ends at the latest, and how its caller can end it.
@@ -97,19 +99,33 @@ impl Plugin {
                 .map_err(EngineError::Threads)
         };
         let mut loaded = Loaded {
+            slots: slots(&component, engine),
             engine: Arc::clone(engine),
             setup: setup(Handles::default(), loading_limits(&limits))?,
             pre,
             tools,
             sink,
-            digest,
-            definitions: Vec::new(),
+            digest: digest.into(),
+            definitions: Arc::default(),
         };
         if loaded.tools.is_some() {
-            loaded.definitions = definitions(&loaded)?;
+            loaded.definitions = definitions(&loaded)?.into();
         }
         loaded.setup = setup(handles, limits)?;
         Ok(Self(Arc::new(loaded)))
+    }
+
+    /// The same plugin with other handles, for a host that grants by what the plugin defines.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError::Threads`] when the process can't hold more open folders.
+    pub fn with_handles(&self, handles: Handles) -> Result<Self, EngineError> {
+        let setup = self.0.setup.with_handles(handles);
+        Ok(Self(Arc::new(Loaded {
+            setup: Arc::new(setup.map_err(EngineError::Threads)?),
+            ..self.0.shared()
+        })))
     }
 
     /// The operator's name for the plugin.
@@ -215,7 +231,8 @@ impl Plugin {
     /// Waits for one of the engine's slots, which several runtimes may share.
     async fn slot(&self, options: &CallOptions) -> Result<OwnedSemaphorePermit, CallError> {
         let free = &self.0.engine.free;
-        if let Ok(slot) = Arc::clone(free).try_acquire_owned() {
+        let slots = self.0.slots;
+        if let Ok(slot) = Arc::clone(free).try_acquire_many_owned(slots) {
             return Ok(slot);
         }
         let limits = Limits {
@@ -229,10 +246,34 @@ impl Plugin {
         tokio::select! {
             biased;
             () = options.cancel.cancelled() => Err(ended(Breach::Cancelled)),
-            slot = Arc::clone(free).acquire_owned() => slot.map_err(|_closed| CallError::Closed),
+            slot = Arc::clone(free).acquire_many_owned(slots) => slot.map_err(|_closed| CallError::Closed),
             () = tokio::time::sleep_until(options.deadline.at.into()) => Err(ended(Breach::Deadline)),
         }
     }
+}
+
+impl Loaded {
+    /// Everything but the setup, which the caller replaces.
+    fn shared(&self) -> Self {
+        Self {
+            engine: Arc::clone(&self.engine),
+            setup: Arc::clone(&self.setup),
+            pre: self.pre.clone(),
+            tools: self.tools.clone(),
+            sink: self.sink.clone(),
+            digest: self.digest.clone(),
+            definitions: Arc::clone(&self.definitions),
+            slots: self.slots,
+        }
+    }
+}
+
+/// A component with more memories than a slot comes with takes several slots.
+fn slots(component: &Component, engine: &Shared) -> u32 {
+    let memories = component
+        .resources_required()
+        .map_or(MAX_MEMORIES, |required| required.num_memories);
+    memories.div_ceil(MEMORIES_PER_SLOT).clamp(1, engine.slots)
 }
 
 /// A plugin with limits tighter than the defaults still has to say what its tools are: its calls

@@ -1,8 +1,6 @@
 //! What the host adds to a result's metadata: what the plugin printed, what it was denied, what was
 //! dropped of its log. These keys are the host's; a plugin's own of the same name were left out.
 
-use std::sync::PoisonError;
-
 use serde_json::{Value, json};
 use tidegate_contract::JsonObject;
 use tidegate_contract::text::BoundedText;
@@ -12,13 +10,7 @@ use crate::store::CallState;
 
 /// Writes what the call left behind into `metadata`; leaves it alone where there is nothing to say.
 pub(crate) fn attach(metadata: &mut Option<JsonObject>, state: CallState) {
-    let mut refused = state
-        .refused_addresses
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner);
-    let mut denied = state.denials.into_names();
-    denied.extend(std::mem::take(&mut *refused).into_names());
-    drop(refused);
+    let denied = state.denials.into_names();
     let mut set = |key: &str, value: Value| {
         metadata
             .get_or_insert_default()
@@ -31,12 +23,6 @@ pub(crate) fn attach(metadata: &mut Option<JsonObject>, state: CallState) {
         set("stderr", text);
     }
     if !denied.is_empty() {
-        tracing::warn!(
-            target: "tidegate::denied",
-            plugin = &*state.setup.plugin,
-            call_id = &*state.call_id,
-            denied = denied.join(", "),
-        );
         set("denied", json!(denied));
     }
     if state.log.omitted_lines > 0 || state.log.omitted_bytes > 0 {
@@ -48,6 +34,20 @@ pub(crate) fn attach(metadata: &mut Option<JsonObject>, state: CallState) {
         set(
             "log",
             json!({ "omittedLines": omitted_lines, "omittedBytes": omitted_bytes }),
+        );
+    }
+}
+
+/// Says in the log what a call was denied that ended without a result to say it in.
+pub(crate) fn log(state: CallState) {
+    let denied = state.denials.into_names();
+    if !denied.is_empty() {
+        let (plugin, call_id) = (&*state.setup.plugin, &*state.call_id);
+        tracing::warn!(
+            plugin,
+            call_id,
+            denied = denied.join(", "),
+            "denied while it ran"
         );
     }
 }

@@ -8,10 +8,11 @@ use std::time::Instant;
 
 use tidegate_contract::JsonObject;
 use tidegate_contract::limits::Limits;
-use tidegate_sandbox::{Handles, egress};
+use tidegate_sandbox::{Handles, LineSink};
 use wasmtime::component::ResourceTable;
 use wasmtime::{Store, UpdateDeadline};
 use wasmtime_wasi::filesystem::{WasiFilesystemCtx, WasiFilesystemCtxView};
+use wasmtime_wasi::sockets::WasiSocketsCtxView;
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder};
 
 use crate::breach::Breach;
@@ -19,6 +20,8 @@ use crate::denials::Denials;
 use crate::files::{Files, Preopen};
 use crate::imports::Log;
 use crate::limiter::Limiter;
+use crate::network::Network;
+use crate::open_files::OpenFiles;
 use crate::saturating::to_usize;
 use crate::streams::{Capture, Lines};
 use crate::wasi::Random;
@@ -41,11 +44,7 @@ impl Setup {
         limits: Limits,
         config: &JsonObject,
     ) -> io::Result<Self> {
-        let preopens = handles
-            .folders
-            .iter()
-            .map(Preopen::new)
-            .collect::<io::Result<Vec<Preopen>>>()?;
+        let preopens = preopens(&handles)?;
         let config = serde_json::to_string(config)
             .map_err(io::Error::other)?
             .into();
@@ -57,6 +56,24 @@ impl Setup {
             config,
         })
     }
+}
+
+impl Setup {
+    /// The same with other handles.
+    pub(crate) fn with_handles(&self, handles: Handles) -> io::Result<Self> {
+        let preopens = preopens(&handles)?;
+        Ok(Self {
+            plugin: self.plugin.clone(),
+            handles,
+            preopens,
+            limits: self.limits,
+            config: self.config.clone(),
+        })
+    }
+}
+
+fn preopens(handles: &Handles) -> io::Result<Vec<Preopen>> {
+    handles.folders.iter().map(Preopen::new).collect()
 }
 
 /// The state of one call, dropped with its store.
@@ -72,10 +89,12 @@ pub(crate) struct CallState {
     pub(crate) limiter: Limiter,
     /// Why the host ended the call.
     pub(crate) breach: Option<Breach>,
+    /// Where standard output goes in place of `stdout`.
+    lines: Option<LineSink>,
     pub(crate) stdout: Capture,
     pub(crate) stderr: Capture,
     pub(crate) denials: Denials,
-    pub(crate) refused_addresses: Arc<std::sync::Mutex<Denials>>,
+    pub(crate) open_files: OpenFiles,
     pub(crate) log: Log,
     pub(crate) last_progress: Option<Instant>,
 }
@@ -92,6 +111,21 @@ impl CallState {
                 table: &mut self.table,
             },
             preopens: &self.setup.preopens,
+            denials: &mut self.denials,
+            opened: &mut self.open_files,
+        }
+    }
+
+    pub(crate) fn network(&mut self) -> Network<'_> {
+        if self.wasi.is_none() {
+            self.wasi = Some(Box::new(self.build_wasi()));
+        }
+        let view = WasiSocketsCtxView {
+            ctx: self.wasi.get_or_insert_default().sockets(),
+            table: &mut self.table,
+        };
+        Network {
+            view,
             denials: &mut self.denials,
         }
     }
@@ -114,28 +148,19 @@ impl CallState {
 
     fn build_wasi(&self) -> WasiCtx {
         let mut wasi = WasiCtxBuilder::new();
-        match &self.setup.handles.stdout {
+        match &self.lines {
             Some(sink) => {
                 let limit_bytes = to_usize(self.setup.limits.stdout_bytes);
                 wasi.stdout(Lines::new(sink.clone(), limit_bytes))
             }
             None => wasi.stdout(self.stdout.clone()),
         };
-        let refused = Arc::clone(&self.refused_addresses);
         wasi.stderr(self.stderr.clone())
             .arg(&*self.setup.plugin)
             .envs(&self.setup.handles.environment)
-            .allow_ip_name_lookup(false)
-            .socket_addr_check(move |address, _| {
-                let refused = Arc::clone(&refused);
-                Box::pin(async move {
-                    let mut refused = refused
-                        .lock()
-                        .unwrap_or_else(std::sync::PoisonError::into_inner);
-                    refused.record(egress::deny(address));
-                    false
-                })
-            });
+            .allow_tcp(false)
+            .allow_udp(false)
+            .allow_ip_name_lookup(false);
         wasi.build()
     }
 }
@@ -146,6 +171,7 @@ pub(crate) fn build(
     setup: &Arc<Setup>,
     call_id: &str,
     watch: Watch,
+    stdout: Option<LineSink>,
 ) -> Store<CallState> {
     let limits = &setup.limits;
     let handles = to_usize(limits.handles);
@@ -162,10 +188,11 @@ pub(crate) fn build(
             watch,
             limiter: Limiter::new(limits),
             breach: None,
+            lines: stdout,
             stdout: Capture::new(to_usize(limits.stdout_bytes)),
             stderr: Capture::new(to_usize(limits.stderr_bytes)),
             denials: Denials::default(),
-            refused_addresses: Arc::default(),
+            open_files: OpenFiles::default(),
             log: Log::default(),
             last_progress: None,
         },

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::future::poll_fn;
-use std::io;
+use std::io::{self, IoSlice};
 use std::os::unix::fs::FileExt as _;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,6 +10,7 @@ use std::task::Poll;
 
 use async_trait::async_trait;
 use bytes::{Bytes, BytesMut};
+use rustix::io::{ReadWriteFlags, pwritev2};
 use tidegate_contract::text::{BoundedText, TextBuffer};
 use tidegate_sandbox::LineSink;
 use tokio::task::JoinHandle;
@@ -93,6 +94,24 @@ struct LinesState {
     failed: Option<io::Error>,
 }
 
+impl LinesState {
+    /// Starts writing the whole lines gathered so far, unless a write is under way: then they wait
+    /// for it, so that lines keep their order and one thread at most is held.
+    fn start_writing(&mut self, sink: &LineSink) {
+        if self.writing.is_some() {
+            return;
+        }
+        let Some(last_line_end) = self.gathered.iter().rposition(|&byte| byte == b'\n') else {
+            return;
+        };
+        let lines: Vec<u8> = self.gathered.drain(..=last_line_end).collect();
+        let sink = sink.clone();
+        self.writing = Some(tokio::task::spawn_blocking(move || {
+            sink.write_lines(&lines)
+        }));
+    }
+}
+
 impl Lines {
     pub(crate) fn new(sink: LineSink, limit_bytes: usize) -> Self {
         Self {
@@ -138,7 +157,10 @@ impl Pollable for Lines {
                 return Poll::Pending;
             };
             state.writing = None;
-            state.failed = end.unwrap_or_else(|join| Err(io::Error::other(join))).err();
+            let end = end.unwrap_or_else(|join| Err(io::Error::other(join)));
+            if let Err(error) = end {
+                state.failed.get_or_insert(error);
+            }
             Poll::Ready(())
         })
         .await;
@@ -149,6 +171,9 @@ impl Pollable for Lines {
 impl OutputStream for Lines {
     fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
         let mut state = lock(&self.state);
+        if state.writing.is_some() {
+            return Err(StreamError::trap("written without asking check-write"));
+        }
         if state.gathered.len().saturating_add(bytes.len()) > self.limit_bytes {
             state.gathered.clear();
             return Err(StreamError::LastOperationFailed(
@@ -160,15 +185,7 @@ impl OutputStream for Lines {
     }
 
     fn flush(&mut self) -> StreamResult<()> {
-        let mut state = lock(&self.state);
-        let Some(last_line_end) = state.gathered.iter().rposition(|&byte| byte == b'\n') else {
-            return Ok(());
-        };
-        let lines: Vec<u8> = state.gathered.drain(..=last_line_end).collect();
-        let sink = self.sink.clone();
-        state.writing = Some(tokio::task::spawn_blocking(move || {
-            sink.write_lines(&lines)
-        }));
+        lock(&self.state).start_writing(&self.sink);
         Ok(())
     }
 
@@ -189,6 +206,64 @@ impl OutputStream for Lines {
             }
             room => Ok(room.min(CHUNK_BYTES)),
         }
+    }
+}
+
+/// Writes a regular file on the calling thread, for the same reason as [`FileStream`]; theirs also
+/// queues every write, however many streams a guest opens.
+pub(crate) struct FileSink {
+    file: Arc<File>,
+    /// Where the next byte goes; `None` appends.
+    position: Option<u64>,
+}
+
+impl FileSink {
+    pub(crate) fn new(file: Arc<File>, position: Option<u64>) -> Self {
+        Self { file, position }
+    }
+
+    fn write_some(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let Some(position) = self.position else {
+            let slices = [IoSlice::new(bytes)];
+            return Ok(pwritev2(&*self.file, &slices, 0, ReadWriteFlags::APPEND)?);
+        };
+        let written = self.file.write_at(bytes, position)?;
+        self.position = Some(position.saturating_add(crate::saturating::to_u64(written)));
+        Ok(written)
+    }
+}
+
+#[async_trait]
+impl Pollable for FileSink {
+    async fn ready(&mut self) {}
+}
+
+#[async_trait]
+impl OutputStream for FileSink {
+    fn write(&mut self, mut bytes: Bytes) -> StreamResult<()> {
+        if bytes.len() > CHUNK_BYTES {
+            return Err(StreamError::trap("more than check-write allowed"));
+        }
+        while !bytes.is_empty() {
+            match self.write_some(&bytes) {
+                Ok(0) => {
+                    let error = io::Error::from(io::ErrorKind::WriteZero);
+                    return Err(StreamError::LastOperationFailed(error.into()));
+                }
+                Ok(written) => drop(bytes.split_to(written)),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(StreamError::LastOperationFailed(error.into())),
+            }
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> StreamResult<()> {
+        Ok(())
+    }
+
+    fn check_write(&mut self) -> StreamResult<usize> {
+        Ok(CHUNK_BYTES)
     }
 }
 

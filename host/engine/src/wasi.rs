@@ -14,6 +14,7 @@ use wasmtime_wasi_io::bindings::wasi::io;
 use crate::bindings::tidegate::plugin;
 use crate::breach::Breach;
 use crate::files::HasFiles;
+use crate::network::HasNetwork;
 use crate::store::CallState;
 
 /// Links everything a guest can import. 54 µs: done once.
@@ -64,11 +65,11 @@ fn link_sockets(l: &mut Linker<CallState>) -> wasmtime::Result<()> {
     let options = sockets::network::LinkOptions::default();
     sockets::network::add_to_linker::<_, WasiSockets>(l, &options, sockets_view)?;
     sockets::instance_network::add_to_linker::<_, WasiSockets>(l, sockets_view)?;
-    sockets::ip_name_lookup::add_to_linker::<_, WasiSockets>(l, sockets_view)?;
+    sockets::ip_name_lookup::add_to_linker::<_, HasNetwork>(l, CallState::network)?;
     sockets::tcp::add_to_linker::<_, WasiSockets>(l, sockets_view)?;
-    sockets::tcp_create_socket::add_to_linker::<_, WasiSockets>(l, sockets_view)?;
+    sockets::tcp_create_socket::add_to_linker::<_, HasNetwork>(l, CallState::network)?;
     sockets::udp::add_to_linker::<_, WasiSockets>(l, sockets_view)?;
-    sockets::udp_create_socket::add_to_linker::<_, WasiSockets>(l, sockets_view)
+    sockets::udp_create_socket::add_to_linker::<_, HasNetwork>(l, CallState::network)
 }
 
 struct HasTable;

@@ -18,6 +18,8 @@ pub(crate) struct Admission {
     total: u32,
     waiting: AtomicUsize,
     queue: usize,
+    /// Cancelled when the runtime closes: calls that wait are refused then.
+    closing: CancellationToken,
 }
 
 /// A call may run while it holds this.
@@ -41,6 +43,7 @@ impl Admission {
             total: concurrency,
             waiting: AtomicUsize::new(0),
             queue,
+            closing: CancellationToken::new(),
         }
     }
 
@@ -64,6 +67,7 @@ impl Admission {
         let _place = Place::take(&self.waiting, self.queue)?;
         let admitted = tokio::select! {
             biased;
+            () = self.closing.cancelled() => Err(Refused::Closed),
             () = cancel.cancelled() => Err(Refused::Cancelled),
             permit = Arc::clone(&self.permits).acquire_owned() => permit.map_err(|_closed| Refused::Closed),
             () = tokio::time::sleep_until(deadline.at.into()) => Err(Refused::Deadline),
@@ -84,6 +88,7 @@ impl Admission {
 
     /// Refuses new calls, those that wait among them, and waits until no call runs.
     pub(crate) async fn close(&self) {
+        self.closing.cancel();
         if self.permits.is_closed() {
             return;
         }

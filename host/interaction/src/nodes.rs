@@ -3,7 +3,7 @@
 use std::fmt;
 
 use serde::Serialize;
-use tidegate_contract::json::{JsonBounds, JsonObject};
+use tidegate_contract::json::JsonBounds;
 use tidegate_contract::{CallError, ExternalResult, ToolCall, Value};
 
 /// What a runtime can be asked to do.
@@ -72,7 +72,9 @@ fn only_field(input: Value, field: &'static str) -> Result<Value, CallError> {
             "the input must be an object with the field `{field}`"
         )));
     };
-    let value = take(&mut input, field).ok_or_else(|| invalid(format!("{field} is required")))?;
+    let value = input
+        .remove(field)
+        .ok_or_else(|| invalid(format!("{field} is required")))?;
     match input.keys().next() {
         None => Ok(value),
         Some(other) => {
@@ -80,10 +82,6 @@ fn only_field(input: Value, field: &'static str) -> Result<Value, CallError> {
             Err(invalid(format!("unknown field `{other}`")))
         }
     }
-}
-
-fn take(input: &mut JsonObject, field: &str) -> Option<Value> {
-    input.remove(field)
 }
 
 /// A node's output as JSON, as doors and flows hand it on.

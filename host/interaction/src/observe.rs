@@ -1,5 +1,6 @@
 //! Observing: a result becomes what a model reads (SPEC O1, O2). Pure: no retry, no state.
 
+use tidegate_contract::json::JsonBounds;
 use tidegate_contract::{
     CallError, Content, ExternalResult, Message, Observation, Part, Role, Status,
 };
@@ -11,6 +12,16 @@ use tidegate_contract::{
 ///
 /// [`CallError::InvalidCall`] when the result breaks C3 or holds malformed parts.
 pub fn observe(result: ExternalResult) -> Result<Observation, CallError> {
+    let bounds = JsonBounds {
+        bytes: usize::MAX,
+        ..JsonBounds::default()
+    };
+    if let Err(error) = result.check(&bounds) {
+        result.discard();
+        return Err(CallError::InvalidCall {
+            reason: error.to_string(),
+        });
+    }
     let parts = parts(&result)?;
     let message = Message {
         role: Role::Tool,

@@ -6,8 +6,8 @@ use std::sync::{Arc, PoisonError, RwLock, Weak};
 use thiserror::Error;
 use tidegate_contract::grant::Grant;
 use tidegate_contract::{
-    CallError, DefinitionError, Effect, ExternalResult, Failure, JsonError, JsonObject, Problem,
-    ResultError, ToolCall, ToolDefinition, ToolOutcome,
+    CallError, DefinitionError, Effect, ExternalResult, Failure, JsonError, Problem, ResultError,
+    ToolCall, ToolDefinition, ToolOutcome,
 };
 
 use crate::schema::{Schema, SchemaError};
@@ -167,11 +167,7 @@ impl ToolRegistry {
         self.entries(|entry| {
             let definition = entry.tool.definition();
             let name = definition.name.as_str();
-            let granted = entry
-                .tool
-                .grant()
-                .is_none_or(|grant| grant.tools.allows(name));
-            (permissions.tools.allows(name) && granted).then(|| definition.clone())
+            permissions.tools.allows(name).then(|| definition.clone())
         })
     }
 
@@ -216,13 +212,6 @@ impl ToolRegistry {
                 name: name.to_owned(),
             })?;
         let grant = entry.tool.grant().unwrap_or(permissions);
-        if !grant.tools.allows(name) {
-            return Err(CallError::PermissionDenied {
-                kind: "tool",
-                name: name.to_owned(),
-                hint: "the grants of its plugin leave it out".to_owned(),
-            });
-        }
         check_effects(&entry.tool.definition().effects, grant)?;
         check_arguments(&entry, call)?;
         Ok(Prepared(entry))
@@ -312,9 +301,5 @@ fn check_arguments(entry: &Entry, call: &ToolCall) -> Result<(), CallError> {
     if let Some(schema) = &entry.schema {
         schema.check(call.arguments.value()).map_err(invalid)?;
     }
-    validate(entry, arguments).map_err(invalid)
-}
-
-fn validate(entry: &Entry, arguments: &JsonObject) -> Result<(), Vec<Problem>> {
-    entry.tool.validate(arguments)
+    entry.tool.validate(arguments).map_err(invalid)
 }

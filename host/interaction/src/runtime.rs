@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tidegate_contract::grant::Grant;
-use tidegate_contract::json::JsonBounds;
+use tidegate_contract::json::{self, JsonBounds};
 use tidegate_contract::limits::Limits;
 use tidegate_contract::{
     CallError, Delivery, ExternalResult, Failure, Observation, OutputReceipt, ReceiptStatus,
@@ -147,6 +147,13 @@ impl Runtime {
         options: InvokeOptions,
     ) -> Result<Value, CallError> {
         let bounds = input_bounds();
+        if let Err(error) = json::check(&input, &bounds) {
+            // However deep it is: taking it apart must not recurse.
+            json::discard(input);
+            return Err(CallError::InvalidCall {
+                reason: error.to_string(),
+            });
+        }
         match node {
             Node::ActTool => {
                 let call = nodes::tool_input(input, &bounds)?;

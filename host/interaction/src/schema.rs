@@ -4,20 +4,32 @@
 //! far its references unfold, and patterns without backtracking. References lead inside the schema
 //! only; nothing is ever fetched.
 
-use std::collections::BTreeSet;
+mod unfolding;
+
 use std::fmt;
 
-use jsonschema::{PatternOptions, Validator};
+use jsonschema::{Draft, PatternOptions, ValidationError, Validator};
 use thiserror::Error;
 use tidegate_contract::{JsonObject, Problem, Value, text};
 
-/// Deepest nesting of a schema.
-const DEPTH: usize = 64;
+use unfolding::Unfolding;
+
+/// Deepest nesting of a schema, counted across references: checking recurses as deep for each level
+/// of the document.
+const DEPTH: usize = 32;
+
+/// Most looks at values that checking one document may take, and the most for listing every problem
+/// instead of the first. A look takes some 10 ns; a listed problem some 200 bytes.
+const LOOKS: u64 = 20_000_000;
+const LISTED_LOOKS: u64 = 100_000;
 
 /// Most steps of following every reference. Doubling references reach millions in a few lines.
-const UNFOLDED: u32 = 50_000;
+const STEPS: u32 = 10_000;
 
-/// Compiled size of one pattern, in bytes.
+/// Most patterns of one schema, and the compiled size of one in bytes.
+const PATTERNS: usize = 32;
+
+/// See [`PATTERNS`].
 const PATTERN_BYTES: usize = 256 * 1024;
 
 /// Most problems reported of one document.
@@ -35,6 +47,9 @@ pub enum SchemaError {
     /// Its references unfold too far.
     #[error("its references unfold too far")]
     TooLarge,
+    /// Too many patterns.
+    #[error("it has more than {PATTERNS} patterns")]
+    TooManyPatterns,
     /// A recursion comes back to one place of the document more than once, so that a nested
     /// document would be checked an exponential number of times, or for ever.
     #[error("`{0}` is recursive and applies to one place more than once")]
@@ -48,7 +63,11 @@ pub enum SchemaError {
 }
 
 /// A compiled schema.
-pub(crate) struct Schema(Validator);
+pub(crate) struct Schema {
+    validator: Validator,
+    /// Steps that one look at one value can take.
+    steps: u64,
+}
 
 impl fmt::Debug for Schema {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -60,31 +79,56 @@ impl Schema {
     /// Checks that the schema is bounded, then compiles it.
     pub(crate) fn compile(schema: &JsonObject) -> Result<Self, SchemaError> {
         let document = Value::Object(schema.clone());
-        depth(&document, 0)?;
-        Unfolding::new(&document).check()?;
+        let steps = Unfolding::new(&document).check()?;
         jsonschema::options()
+            .with_draft(Draft::Draft202012)
             .with_pattern_options(PatternOptions::regex().size_limit(PATTERN_BYTES))
             .build(&document)
-            .map(Self)
+            .map(|validator| Self {
+                validator,
+                steps: steps.into(),
+            })
             .map_err(|error| SchemaError::Invalid(short(&error.to_string())))
     }
 
-    /// Every problem of a document, up to [`PROBLEMS`]. Reasons never repeat the document's values.
+    /// The problems of a document: every one, up to [`PROBLEMS`], or the first of a large document.
+    /// Reasons never repeat the document's values.
     pub(crate) fn check(&self, document: &Value) -> Result<(), Vec<Problem>> {
-        if self.0.is_valid(document) {
-            return Ok(());
+        let looks = self.steps.saturating_mul(values(document));
+        if looks > LOOKS {
+            return Err(vec![Problem {
+                pointer: String::new(),
+                reason: "too many values to check against the tool's schema".to_owned(),
+            }]);
         }
-        let problem = |error: jsonschema::ValidationError<'_>| Problem {
+        let Err(first) = self.validator.validate(document) else {
+            return Ok(());
+        };
+        let problem = |error: ValidationError<'_>| Problem {
             pointer: error.instance_path().to_string(),
             reason: short(&error.masked().to_string()),
         };
-        Err(self
-            .0
-            .iter_errors(document)
-            .take(PROBLEMS)
-            .map(problem)
-            .collect())
+        if looks > LISTED_LOOKS {
+            return Err(vec![problem(first)]);
+        }
+        let errors = self.validator.iter_errors(document);
+        Err(errors.take(PROBLEMS).map(problem).collect())
     }
+}
+
+/// How many values a document holds, itself included.
+fn values(document: &Value) -> u64 {
+    let mut count = 0;
+    let mut ahead = vec![document];
+    while let Some(value) = ahead.pop() {
+        count += 1;
+        match value {
+            Value::Array(items) => ahead.extend(items),
+            Value::Object(map) => ahead.extend(map.values()),
+            _ => {}
+        }
+    }
+    count
 }
 
 fn short(reason: &str) -> String {
@@ -92,126 +136,6 @@ fn short(reason: &str) -> String {
         .chars()
         .map(|c| if c.is_control() { ' ' } else { c })
         .collect()
-}
-
-fn depth(value: &Value, depth_so_far: usize) -> Result<(), SchemaError> {
-    if depth_so_far > DEPTH {
-        return Err(SchemaError::TooDeep);
-    }
-    match value {
-        Value::Array(items) => items
-            .iter()
-            .try_for_each(|item| depth(item, depth_so_far + 1)),
-        Value::Object(map) => map
-            .values()
-            .try_for_each(|item| depth(item, depth_so_far + 1)),
-        _ => Ok(()),
-    }
-}
-
-/// Follows every reference of a schema, again from each place that references lead to.
-///
-/// Two things make a schema explode: references that double on the way down, and a recursion that
-/// comes back twice to one place of the document, which a document nested n deep then answers 2^n
-/// times. The first shows as too many steps, the second as two returns with one location.
-struct Unfolding<'a> {
-    root: &'a Value,
-    steps: u32,
-    /// References being followed: where they lead, and at which place of the document.
-    open: Vec<(&'a str, String)>,
-    /// Places below the start at which the walk came back to the start.
-    returns: BTreeSet<String>,
-    /// Everything references lead to.
-    targets: BTreeSet<&'a str>,
-}
-
-impl<'a> Unfolding<'a> {
-    fn new(root: &'a Value) -> Self {
-        Self {
-            root,
-            steps: 0,
-            open: Vec::new(),
-            returns: BTreeSet::new(),
-            targets: BTreeSet::from(["#"]),
-        }
-    }
-
-    fn check(mut self) -> Result<(), SchemaError> {
-        let mut done = BTreeSet::new();
-        while let Some(target) = self.targets.difference(&done).next().copied() {
-            done.insert(target);
-            self.returns.clear();
-            self.follow(target, "")?;
-        }
-        Ok(())
-    }
-
-    fn follow(&mut self, target: &'a str, place: &str) -> Result<(), SchemaError> {
-        let nowhere = || SchemaError::Reference(short(target));
-        let pointer = target.strip_prefix('#').ok_or_else(nowhere)?;
-        let found = self.root.pointer(pointer).ok_or_else(nowhere)?;
-        self.open.push((target, place.to_owned()));
-        let outcome = self.walk(found, place);
-        self.open.pop();
-        outcome
-    }
-
-    fn walk(&mut self, schema: &'a Value, place: &str) -> Result<(), SchemaError> {
-        self.steps += 1;
-        if self.steps > UNFOLDED {
-            return Err(SchemaError::TooLarge);
-        }
-        match schema {
-            Value::Array(items) => items.iter().try_for_each(|item| self.walk(item, place)),
-            Value::Object(map) => map.iter().try_for_each(|(key, item)| match key.as_str() {
-                "$ref" => self.reference(item, place),
-                "$dynamicRef" | "$recursiveRef" | "$id" => {
-                    Err(SchemaError::Reference(short(&item.to_string())))
-                }
-                "$defs" | "definitions" | "const" | "enum" | "default" | "examples" => Ok(()),
-                "properties" => self.properties(item, place),
-                "items"
-                | "prefixItems"
-                | "contains"
-                | "additionalProperties"
-                | "patternProperties"
-                | "propertyNames"
-                | "unevaluatedItems"
-                | "unevaluatedProperties" => self.walk(item, &format!("{place}/*")),
-                _ => self.walk(item, place),
-            }),
-            _ => Ok(()),
-        }
-    }
-
-    fn properties(&mut self, properties: &'a Value, place: &str) -> Result<(), SchemaError> {
-        let properties = properties.as_object().into_iter().flatten();
-        properties.into_iter().try_for_each(|(name, schema)| {
-            self.walk(schema, &format!("{place}/{}", name.replace('/', "~1")))
-        })
-    }
-
-    fn reference(&mut self, target: &'a Value, place: &str) -> Result<(), SchemaError> {
-        let Some(target) = target.as_str() else {
-            return Err(SchemaError::Reference(short(&target.to_string())));
-        };
-        self.targets.insert(target);
-        let Some(depth) = self.open.iter().position(|(open, _)| *open == target) else {
-            return self.follow(target, place);
-        };
-        // Deeper cycles are measured when the walk starts at their own target.
-        if depth == 0 && !self.returns.insert(place.to_owned()) {
-            return Err(SchemaError::Recursive(short(target)));
-        }
-        if self
-            .open
-            .get(depth)
-            .is_some_and(|(_, start)| start == place)
-        {
-            return Err(SchemaError::Recursive(short(target)));
-        }
-        Ok(())
-    }
 }
 
 #[cfg(test)]
@@ -251,11 +175,11 @@ mod tests {
     #[test]
     fn t7_schemas_that_explode_are_refused() {
         let mut definitions = JsonObject::new();
-        for level in 0..40 {
+        for level in 0..14 {
             let next = json!({"$ref": format!("#/$defs/l{}", level + 1)});
             definitions.insert(format!("l{level}"), json!({"allOf": [next, next]}));
         }
-        definitions.insert("l40".to_owned(), json!({"type": "string"}));
+        definitions.insert("l14".to_owned(), json!({"type": "string"}));
         let doubling = json!({"$defs": definitions, "$ref": "#/$defs/l0"});
         assert_eq!(compile(doubling).unwrap_err(), SchemaError::TooLarge);
 
@@ -288,6 +212,66 @@ mod tests {
             deep = json!({"not": deep});
         }
         assert_eq!(compile(deep).unwrap_err(), SchemaError::TooDeep);
+    }
+
+    #[test]
+    fn t7_names_of_properties_are_no_keywords() {
+        let twice = json!([{"$ref": "#"}, {"$ref": "#", "title": "b"}]);
+        for name in [
+            "enum",
+            "const",
+            "default",
+            "examples",
+            "$defs",
+            "properties",
+        ] {
+            for map in ["patternProperties", "properties", "dependentSchemas"] {
+                let schema = json!({map: {name: {"allOf": twice}}});
+                let refused = compile(schema).unwrap_err();
+                assert!(
+                    matches!(refused, SchemaError::Recursive(_)),
+                    "{map} {name}: {refused:?}"
+                );
+            }
+        }
+        assert!(compile(json!({"properties": {"$ref": {"type": "string"}}})).is_ok());
+        assert!(compile(json!({"enum": [{"$ref": "nowhere"}]})).is_ok());
+    }
+
+    #[test]
+    fn t7_chains_of_references_count_as_depth() {
+        let mut definitions = JsonObject::new();
+        for level in 0..DEPTH {
+            let next = json!({"not": {"$ref": format!("#/$defs/l{}", level + 1)}});
+            definitions.insert(format!("l{level}"), next);
+        }
+        definitions.insert(format!("l{DEPTH}"), json!({"type": "string"}));
+        let chain = json!({"$defs": definitions, "$ref": "#/$defs/l0"});
+        assert_eq!(compile(chain).unwrap_err(), SchemaError::TooDeep);
+    }
+
+    #[test]
+    fn t7_checking_a_large_document_is_bounded() {
+        let many: Vec<Value> = (0..300).map(|_| json!({"type": "string"})).collect();
+        let schema = compile(json!({"type": "object", "properties": {
+            "list": {"items": {"allOf": many}},
+        }}))
+        .unwrap();
+        let list = |length: usize| json!({"list": vec![Value::from(1); length]});
+        let small = schema.check(&list(10)).unwrap_err();
+        assert_eq!(small.len(), PROBLEMS);
+        assert_eq!(schema.check(&list(1_000)).unwrap_err().len(), 1);
+        let large = schema.check(&list(200_000)).unwrap_err();
+        assert!(large[0].reason.contains("too many values"), "{large:?}");
+    }
+
+    #[test]
+    fn t7_too_many_patterns_are_refused() {
+        let patterns: JsonObject = (0..=PATTERNS)
+            .map(|index| (format!("^a{index}"), json!(true)))
+            .collect();
+        let refused = compile(json!({"patternProperties": patterns})).unwrap_err();
+        assert_eq!(refused, SchemaError::TooManyPatterns);
     }
 
     #[test]

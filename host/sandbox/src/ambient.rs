@@ -9,6 +9,7 @@
 
 use std::fs;
 use std::io::{self, Read as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -78,7 +79,9 @@ pub fn read_file(path: &Path, limit_bytes: u64) -> Result<Vec<u8>, SandboxError>
         path: path.display().to_string(),
         source,
     };
-    read_bounded(fs::File::open(path).map_err(failed)?, limit_bytes).map_err(failed)
+    let mut options = fs::OpenOptions::new();
+    options.read(true).custom_flags(nonblocking());
+    read_bounded(options.open(path).map_err(failed)?, limit_bytes).map_err(failed)
 }
 
 /// Reads a file inside an open folder, up to `limit_bytes`; links can't lead out of the folder.
@@ -91,8 +94,15 @@ pub fn read_file_in(folder: &Dir, path: &Path, limit_bytes: u64) -> Result<Vec<u
         path: path.display().to_string(),
         source,
     };
-    let file = folder.open(path).map_err(failed)?.into_std();
+    let mut options = cap_std::fs::OpenOptions::new();
+    cap_std::fs::OpenOptionsExt::custom_flags(options.read(true), nonblocking());
+    let file = folder.open_with(path, &options).map_err(failed)?.into_std();
     read_bounded(file, limit_bytes).map_err(failed)
+}
+
+/// Opening a FIFO must not wait for its other end.
+fn nonblocking() -> i32 {
+    rustix::fs::OFlags::NONBLOCK.bits().cast_signed()
 }
 
 fn read_bounded(file: fs::File, limit_bytes: u64) -> io::Result<Vec<u8>> {
@@ -165,9 +175,9 @@ fn user_folder(variable: &str, in_home: &str) -> Option<PathBuf> {
     base.is_absolute().then(|| base.join("tidegate"))
 }
 
-/// Opens the cache folder, making it where it is missing, and checks that it is ours alone.
+/// Opens the cache folder, making it where it is missing, for this user alone.
 ///
-/// What is loaded from it is native code, so a folder that others can write is refused.
+/// What is loaded from it is native code, so a folder that others could have written is refused.
 ///
 /// # Errors
 ///
@@ -177,18 +187,40 @@ pub fn open_cache(path: &Path) -> Result<Dir, SandboxError> {
         path: path.display().to_string(),
         reason,
     };
-    fs::create_dir_all(path).map_err(|error| refused(error.to_string()))?;
+    let made = fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(path);
+    made.map_err(|error| refused(error.to_string()))?;
     let dir = open_folder(path).map_err(|error| refused(error.to_string()))?;
-    let metadata = dir
-        .dir_metadata()
-        .map_err(|error| refused(error.to_string()))?;
+    let metadata = dir.dir_metadata();
+    let metadata = metadata.map_err(|error| refused(error.to_string()))?;
     if metadata.uid() != rustix::process::geteuid().as_raw() {
         return Err(refused("it belongs to another user".to_owned()));
     }
-    if metadata.permissions().mode() & 0o077 != 0 {
+    let mode = metadata.permissions().mode();
+    if mode & 0o022 != 0 {
+        let reason = "others can write in it; remove it, and it is made again".to_owned();
+        return Err(refused(reason));
+    }
+    if mode & 0o055 != 0 {
         let only_ours = cap_std::fs::Permissions::from_mode(0o700);
-        dir.set_permissions(".", only_ours)
-            .map_err(|error| refused(error.to_string()))?;
+        let closed = dir.set_permissions(".", only_ours);
+        closed.map_err(|error| refused(error.to_string()))?;
     }
     Ok(dir)
+}
+
+/// Raises the soft limit of open files to the hard one: each running call may hold some.
+pub fn raise_open_files() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit {
+        current: limit.maximum,
+        maximum: limit.maximum,
+    };
+    if setrlimit(Resource::Nofile, raised).is_err() {
+        // Fewer calls can hold files at once then; each still has its own bound.
+    }
 }

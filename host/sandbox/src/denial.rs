@@ -47,14 +47,11 @@ impl Denial {
     /// Records what was reached for; control characters are replaced and the name is cut.
     #[must_use]
     pub fn new(kind: Kind, name: &str) -> Self {
-        let shown: String = name
+        let shown: String = tidegate_contract::text::cut(name, NAME_BYTES)
             .chars()
-            .map(|c| if c.is_control() { '\u{fffd}' } else { c })
+            .map(|c| if c.is_control() { '?' } else { c })
             .collect();
-        Self {
-            kind,
-            name: tidegate_contract::text::cut(&shown, NAME_BYTES).to_owned(),
-        }
+        Self { kind, name: shown }
     }
 }
 

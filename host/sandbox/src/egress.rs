@@ -2,12 +2,10 @@
 //!
 //! Absent on purpose: name resolution and connecting. No address is vetted yet, so none is granted.
 
-use std::net::SocketAddr;
-
 use crate::denial::{Denial, Kind};
 
-/// The record of a refused address.
+/// The record of what was refused: a host name that was looked up, or `tcp` or `udp` for a socket.
 #[must_use]
-pub fn deny(address: SocketAddr) -> Denial {
-    Denial::new(Kind::Network, &address.to_string())
+pub fn deny(name: &str) -> Denial {
+    Denial::new(Kind::Network, name)
 }

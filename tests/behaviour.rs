@@ -1,0 +1,7 @@
+//! What callers see: calls, observations, deliveries, flows.
+
+mod admission;
+mod checks;
+mod native;
+mod observe;
+mod seed;

@@ -1,0 +1,195 @@
+//! `tidegate.yaml` as operators write it (SPEC L4; CASES WA18).
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use serde_json::json;
+use tempfile::TempDir;
+
+use crate::support::{Output, root, tidegate_in};
+
+/// A folder with the misbehaving and probing guests, a file, and a config.
+fn folder(config: &str) -> TempDir {
+    let folder = TempDir::new().unwrap();
+    for guest in ["probe", "misbehave"] {
+        let from = root().join(format!("guests/dist/{guest}.wasm"));
+        fs::copy(from, folder.path().join(format!("{guest}.wasm"))).unwrap();
+    }
+    fs::create_dir(folder.path().join("docs")).unwrap();
+    fs::write(folder.path().join("docs/a.txt"), "a").unwrap();
+    fs::write(folder.path().join("b.txt"), "b").unwrap();
+    fs::write(folder.path().join("tidegate.yaml"), config).unwrap();
+    folder
+}
+
+fn probe(folder: &TempDir, tool: &str, path: &str) -> String {
+    let arguments = json!({"op": "read", "path": path}).to_string();
+    let output = tidegate_in(folder.path(), &["call", tool, &arguments, "--json"]);
+    output.json()["content"]
+        .as_str()
+        .unwrap_or(&output.stdout)
+        .to_owned()
+}
+
+/// A config that is refused; the error must hold the words.
+fn refused(config: &str, words: &[&str]) {
+    let folder = folder(config);
+    let output: Output = tidegate_in(folder.path(), &["tools"]);
+    assert_eq!(output.exit, 2, "{config}\n{}", output.stderr);
+    for word in words {
+        assert!(
+            output.stderr.contains(word),
+            "{config}\n{word} is not in {}",
+            output.stderr
+        );
+    }
+}
+
+#[test]
+fn wa18_each_plugin_gets_exactly_its_own_grant() {
+    let folder = folder(
+        r#"
+sandbox: { tools: "*", read: true }
+plugins:
+  - { name: acme/fetch.rs, component: probe.wasm, prefix: one_, grants: { read: [docs] } }
+  - { name: acme_fetch-rs, component: probe.wasm, prefix: two_, grants: { read: false } }
+  - { name: third, component: probe.wasm, prefix: three_, grants: { read: true } }
+  - { name: fourth, component: probe.wasm, prefix: four_ }
+"#,
+    );
+    assert_eq!(probe(&folder, "three_fs", "b.txt"), "b");
+    let undeclared = probe(&folder, "four_fs", "b.txt");
+    assert_eq!(
+        undeclared, "no-such-preopen",
+        "without grants: what its tools declare"
+    );
+    assert_eq!(probe(&folder, "two_fs", "b.txt"), "no-such-preopen");
+    let docs = json!({"op": "read", "path": "a.txt", "dir": "docs"}).to_string();
+    let output = tidegate_in(folder.path(), &["call", "one_fs", &docs, "--json"]);
+    assert_eq!(output.json()["content"], "a");
+    assert_ne!(probe(&folder, "one_fs", "b.txt"), "b");
+}
+
+#[test]
+fn wa18_equal_names_and_grants_that_attach_to_nothing_are_start_up_errors() {
+    refused(
+        "sandbox: { tools: '*' }\nplugins: [{name: a, component: probe.wasm}, {name: a, component: misbehave.wasm}]",
+        &["two plugins", "`a`"],
+    );
+    refused(
+        "sandbox: { tools: '*', read: [docs] }\nplugins: [{name: a, component: probe.wasm, grants: {write: true}}]",
+        &["`a`", "write", "sandbox"],
+    );
+    refused(
+        "plugins: [{name: a, component: probe.wasm, grants: {network: ['https://example.com']}}]",
+        &["`a`", "network"],
+    );
+}
+
+#[test]
+fn l4_unknown_keys_duplicates_and_wrong_types_name_file_line_and_column() {
+    for (config, place, word) in [
+        ("sandbox: {}\nplugin: []\n", "tidegate.yaml:2:1", "plugins"),
+        ("limits: {}\nlimits: {}\n", "tidegate.yaml:2:1", "twice"),
+        ("sandbox:\n  raed: true\n", "tidegate.yaml:2:3", "read"),
+        (
+            "sandbox: { read: 7 }\n",
+            "tidegate.yaml:1",
+            "list of folders",
+        ),
+        (
+            "sandbox: { tools: grep }\n",
+            "tidegate.yaml:1",
+            "list of names",
+        ),
+        ("interaction: { concurrency: -1 }\n", "tidegate.yaml:1", ""),
+        ("plugins: [{ name: a }]\n", "tidegate.yaml:1", "component"),
+    ] {
+        refused(config, &[place, word]);
+    }
+    refused("limits: { deadline: 5 }\n", &["deadline", "deadline_ms"]);
+    refused(
+        "limits: { deadline_ms: 99999999 }\n",
+        &["deadline_ms", "3600000"],
+    );
+    refused(
+        "interaction: { concurrency: 0 }\n",
+        &["concurrency", "positive"],
+    );
+    refused("interaction: { queue: 70000 }\n", &["queue", "65536"]);
+    refused("sandbox: { read: [../up] }\n", &[".."]);
+    refused("sandbox: { network: ['*'] }\n", &["network"]);
+}
+
+#[test]
+fn l4_a_file_that_was_found_stays_inside_its_folder() {
+    for config in [
+        "workspace: /etc\n",
+        "workspace: ..\n",
+        "sandbox: { read: [/etc] }\n",
+        "plugins: [{ name: a, component: /tmp/x.wasm }]\n",
+        "output: [{ name: a, component: ../x.wasm }]\n",
+    ] {
+        refused(config, &["outside the folder", "--config"]);
+    }
+    let folder = folder("workspace: link\nsandbox: { tools: [read_text], read: true }\n");
+    let outside = TempDir::new().unwrap();
+    fs::write(outside.path().join("secret"), "secret").unwrap();
+    symlink(outside.path(), folder.path().join("link")).unwrap();
+    let read = ["call", "read_text", r#"{"path":"secret"}"#];
+    let found = tidegate_in(folder.path(), &read);
+    assert_eq!(
+        (found.exit, found.stdout.as_str()),
+        (2, ""),
+        "{}",
+        found.stderr
+    );
+    let chosen = tidegate_in(
+        folder.path(),
+        &[&read[..], &["--config", "tidegate.yaml"]].concat(),
+    );
+    assert_eq!(chosen.stdout, "secret", "the operator named the file");
+}
+
+#[test]
+fn l4_a_file_that_was_found_grants_no_other_folder_and_no_environment() {
+    let folder = folder("sandbox: { tools: '*', read: true }\n");
+    let elsewhere = TempDir::new().unwrap();
+    let workspace = elsewhere.path().to_str().unwrap();
+    let output = tidegate_in(folder.path(), &["tools", "--workspace", workspace]);
+    assert_eq!(output.exit, 2);
+    assert!(output.stderr.contains("--config"), "{}", output.stderr);
+    refused("sandbox: { env: '*' }\n", &["env", "--config"]);
+}
+
+#[test]
+fn l4_limits_narrow_from_host_to_plugin_to_command_line() {
+    let folder = folder(
+        "sandbox: { tools: '*' }\nlimits: { result_bytes: 1000 }\nplugins:\n  \
+         - { name: m, component: misbehave.wasm, limits: { result_bytes: 500 } }\n",
+    );
+    let call = |bytes: u32, more: &[&str]| {
+        let arguments = json!({ "bytes": bytes }).to_string();
+        let mut all = vec!["call", "huge_result", &arguments, "--json"];
+        all.extend(more);
+        tidegate_in(folder.path(), &all).exit
+    };
+    assert_eq!(call(500, &[]), 0);
+    assert_eq!(call(501, &[]), 1);
+    assert_eq!(call(501, &["--limit", "result_bytes=501"]), 0);
+}
+
+#[test]
+fn a_pinned_digest_must_be_the_components() {
+    refused(
+        &format!(
+            "plugins: [{{ name: a, component: probe.wasm, digest: 'sha-256:{}' }}]",
+            "0".repeat(64)
+        ),
+        &["`a`", "digest"],
+    );
+    refused(
+        "plugins: [{ name: a, component: probe.wasm, digest: md5 }]",
+        &["sha-256:HEX"],
+    );
+}

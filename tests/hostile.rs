@@ -1,0 +1,20 @@
+//! Guests, files and callers that mean harm.
+
+mod answers;
+mod asking;
+mod cache;
+mod components;
+mod files;
+mod grants;
+mod irregular;
+mod limits;
+mod links;
+mod module;
+mod output;
+mod peaks;
+mod plugins;
+mod reach;
+mod read_only;
+mod slots;
+mod times;
+mod wat;
