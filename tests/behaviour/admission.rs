@@ -1,85 +1,131 @@
 //! Concurrency, waiting, cancelling and closing (SPEC X2, X3, X5).
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use tidegate::{CancellationToken, InvokeOptions, Runtime};
-use tidegate_contract::{CallError, Status};
+use tidegate::{
+    BoxFuture, CallContext, CancellationToken, InvokeOptions, Runtime, RuntimeOptions, Tool,
+    ToolRegistry,
+};
+use tidegate_contract::{CallError, Status, ToolCall, ToolDefinition, ToolOutcome};
+use tokio::sync::Notify;
 
+use super::native::native;
 use crate::support::{Fixture, call, nothing};
 
-/// Waits until the runtime refuses or queues a call, that is until another one runs.
-async fn until_busy(runtime: &Runtime) {
-    for _ in 0..1_000 {
-        let options = InvokeOptions {
-            deadline_ms: Some(20),
-            ..InvokeOptions::default()
-        };
-        let tried = runtime.act_tool(call("counter", nothing()), options).await;
-        if matches!(
-            tried,
-            Err(CallError::Ended { .. } | CallError::QueueFull { .. })
-        ) {
-            return;
-        }
-    }
-    panic!("nothing holds the runtime");
+/// A tool that runs until it is let go.
+struct Gate {
+    definition: ToolDefinition,
+    entered: Arc<Notify>,
+    leave: Arc<Notify>,
 }
 
-fn busy(runtime: &Runtime, deadline_ms: u64) -> tokio::task::JoinHandle<Status> {
-    let runtime = runtime.clone();
-    tokio::task::spawn(async move {
-        let options = InvokeOptions {
-            deadline_ms: Some(deadline_ms),
-            ..InvokeOptions::default()
-        };
-        loop {
-            match runtime
-                .act_tool(call("sleep", nothing()), options.clone())
-                .await
-            {
-                Err(CallError::QueueFull { .. }) => tokio::task::yield_now().await,
-                ended => return ended.unwrap().status,
-            }
-        }
+impl Tool for Gate {
+    fn definition(&self) -> &ToolDefinition {
+        &self.definition
+    }
+
+    fn execute<'a>(
+        &'a self,
+        _call: &'a ToolCall,
+        _context: &'a CallContext,
+    ) -> BoxFuture<'a, Result<ToolOutcome, CallError>> {
+        Box::pin(async {
+            self.entered.notify_one();
+            self.leave.notified().await;
+            Ok(ToolOutcome::text("left"))
+        })
+    }
+}
+
+/// A runtime that one call fills, with that call inside.
+struct Full {
+    runtime: Runtime,
+    leave: Arc<Notify>,
+    inside: tokio::task::JoinHandle<Status>,
+}
+
+async fn full(queue: usize) -> Full {
+    let (entered, leave) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let definition = native("gate", |_, _| panic!("never run"))
+        .definition()
+        .clone();
+    let tools = ToolRegistry::new();
+    let gate = Gate {
+        definition,
+        entered: Arc::clone(&entered),
+        leave: Arc::clone(&leave),
+    };
+    drop(tools.register(gate).unwrap());
+    let text = native("text", |_, _| Ok(ToolOutcome::text("text")));
+    drop(tools.register(text).unwrap());
+    let runtime = Runtime::new(RuntimeOptions {
+        sandbox: Fixture::new(&[]).grant,
+        tools,
+        concurrency: Some(1),
+        queue,
+        ..RuntimeOptions::default()
     })
+    .unwrap();
+    let inside = {
+        let runtime = runtime.clone();
+        tokio::task::spawn(async move {
+            let gate = call("gate", nothing());
+            let ended = runtime.act_tool(gate, InvokeOptions::default()).await;
+            ended.unwrap().status
+        })
+    };
+    entered.notified().await;
+    Full {
+        runtime,
+        leave,
+        inside,
+    }
 }
 
 #[tokio::test]
 async fn x2_calls_over_the_concurrency_wait_and_an_empty_queue_refuses_at_once() {
-    let mut fixture = Fixture::new(&[]);
-    fixture.concurrency = Some(1);
-    fixture.queue = 0;
-    let runtime = fixture.runtime(&["misbehave"]).await;
-    let running = busy(&runtime, 1_000);
-    until_busy(&runtime).await;
-    let refused = runtime
-        .act_tool(call("counter", nothing()), InvokeOptions::default())
+    let none_waits = full(0).await;
+    let text = || call("text", nothing());
+    let refused = none_waits
+        .runtime
+        .act_tool(text(), InvokeOptions::default())
         .await;
     assert!(
         matches!(refused, Err(CallError::QueueFull { limit: 0 })),
         "{refused:?}"
     );
-    assert_eq!(running.await.unwrap(), Status::Timeout);
-    let after = runtime
-        .act_tool(call("counter", nothing()), InvokeOptions::default())
+    none_waits.leave.notify_one();
+    assert_eq!(none_waits.inside.await.unwrap(), Status::Success);
+
+    let one_waits = full(1).await;
+    let waiting = {
+        let runtime = one_waits.runtime.clone();
+        tokio::task::spawn(async move { runtime.act_tool(text(), InvokeOptions::default()).await })
+    };
+    tokio::task::yield_now().await;
+    let refused = one_waits
+        .runtime
+        .act_tool(text(), InvokeOptions::default())
         .await;
-    assert_eq!(after.unwrap().status, Status::Success);
+    assert!(
+        matches!(refused, Err(CallError::QueueFull { limit: 1 })),
+        "{refused:?}"
+    );
+    one_waits.leave.notify_one();
+    assert_eq!(waiting.await.unwrap().unwrap().status, Status::Success);
 }
 
 #[tokio::test]
 async fn x3_waiting_ends_at_once_when_the_caller_cancels_and_counts_against_the_deadline() {
-    let mut fixture = Fixture::new(&[]);
-    fixture.concurrency = Some(1);
-    let runtime = fixture.runtime(&["misbehave"]).await;
-    let running = busy(&runtime, 1_500);
-    until_busy(&runtime).await;
+    let full = full(8).await;
     let cancel = CancellationToken::new();
     let options = InvokeOptions {
         cancel: cancel.clone(),
         ..InvokeOptions::default()
     };
-    let waiting = runtime.act_tool(call("counter", nothing()), options);
+    let waiting = full.runtime.act_tool(call("text", nothing()), options);
     cancel.cancel();
     let ended = waiting.await;
     let Err(CallError::Ended { status, .. }) = ended else {
@@ -92,16 +138,43 @@ async fn x3_waiting_ends_at_once_when_the_caller_cancels_and_counts_against_the_
         deadline_ms: Some(100),
         ..InvokeOptions::default()
     };
-    let ended = runtime.act_tool(call("counter", nothing()), options).await;
+    let ended = full
+        .runtime
+        .act_tool(call("text", nothing()), options)
+        .await;
     let Err(CallError::Ended { status, failure }) = ended else {
         panic!("{ended:?}")
     };
-    assert_eq!(
-        (status, failure.code()),
-        (Status::Timeout, "LIMIT_DEADLINE")
-    );
+    assert_eq!(status, Status::Timeout);
+    assert_eq!(failure.code(), "LIMIT_DEADLINE");
     assert!(start.elapsed() < Duration::from_secs(1));
-    assert_eq!(running.await.unwrap(), Status::Timeout);
+    full.leave.notify_one();
+}
+
+#[tokio::test]
+async fn x5_close_refuses_calls_that_wait_and_drains_the_one_that_runs() {
+    let full = full(8).await;
+    let waiting = {
+        let runtime = full.runtime.clone();
+        let text = call("text", nothing());
+        tokio::task::spawn(async move { runtime.act_tool(text, InvokeOptions::default()).await })
+    };
+    tokio::task::yield_now().await;
+    let closing = {
+        let runtime = full.runtime.clone();
+        tokio::task::spawn(async move { runtime.close().await })
+    };
+    assert!(matches!(waiting.await.unwrap(), Err(CallError::Closed)));
+    let late = full
+        .runtime
+        .act_tool(call("text", nothing()), InvokeOptions::default())
+        .await;
+    assert!(matches!(late, Err(CallError::Closed)), "{late:?}");
+    assert!(!closing.is_finished(), "one call still runs");
+    full.leave.notify_one();
+    closing.await.unwrap();
+    assert_eq!(full.inside.await.unwrap(), Status::Success);
+    full.runtime.close().await;
 }
 
 #[tokio::test]
@@ -170,30 +243,6 @@ async fn x3_cancelling_reaches_a_computing_guest_and_one_in_a_host_call() {
             start.elapsed()
         );
     }
-}
-
-#[tokio::test]
-async fn x5_close_refuses_new_calls_and_drains_running_ones() {
-    let fixture = Fixture::new(&[]);
-    let runtime = fixture.runtime(&["misbehave"]).await;
-    let running = busy(&runtime, 300);
-    tokio::time::sleep(Duration::from_millis(50)).await;
-    let start = Instant::now();
-    let closing = runtime.clone();
-    let close = tokio::task::spawn(async move { closing.close().await });
-    tokio::task::yield_now().await;
-    let refused = runtime
-        .act_tool(call("counter", nothing()), InvokeOptions::default())
-        .await;
-    assert!(matches!(refused, Err(CallError::Closed)), "{refused:?}");
-    close.await.unwrap();
-    assert!(running.is_finished() || start.elapsed() > Duration::from_millis(150));
-    assert_eq!(
-        running.await.unwrap(),
-        Status::Timeout,
-        "it ended by itself"
-    );
-    runtime.close().await;
 }
 
 #[tokio::test]

@@ -218,6 +218,8 @@ impl Assembly {
             Some(folder) => Workspace::open(folder)?,
             None => loaded.workspace()?,
         };
+        // Says at once which granted folder is not there, whether or not a plugin asks for it.
+        drop(Handles::open(&sandbox, &workspace)?);
         Ok(Self {
             engine: engine()?,
             workspace,

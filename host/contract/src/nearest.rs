@@ -4,7 +4,7 @@
 const LONGEST: usize = 64;
 
 /// The candidate closest to what was typed, where one is close enough to be meant: a third of
-/// its letters may differ. `-` and `_` count as the same letter, as do upper and lower case.
+/// its letters may differ, or it goes on where the typed name ends. `-` and `_` count as the same letter, as do upper and lower case.
 #[must_use]
 pub fn nearest<'a>(typed: &str, candidates: &[&'a str]) -> Option<&'a str> {
     let typed = letters(typed)?;
@@ -13,7 +13,9 @@ pub fn nearest<'a>(typed: &str, candidates: &[&'a str]) -> Option<&'a str> {
         .filter_map(|candidate| {
             let name = letters(candidate)?;
             let distance = distance(&typed, &name);
-            (distance <= name.len().max(3) / 3).then_some((distance, *candidate))
+            let goes_on = typed.len() >= 3 && name.starts_with(&typed);
+            let close = distance <= name.len().max(3) / 3;
+            (close || goes_on).then_some((distance, *candidate))
         })
         .min_by_key(|(distance, _candidate)| *distance)
         .map(|(_distance, candidate)| candidate)

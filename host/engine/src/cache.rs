@@ -71,7 +71,7 @@ impl Cache {
         }
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes)?;
-        if expected != checksum(&bytes) {
+        if expected != checksum(code, &bytes) {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidData,
                 "its checksum differs",
@@ -88,7 +88,7 @@ impl Cache {
             .map_err(io::Error::other)
             .and_then(|bytes| {
                 self.replace(&code, &bytes)?;
-                self.replace(&sum, checksum(&bytes).as_bytes())
+                self.replace(&sum, checksum(&code, &bytes).as_bytes())
             });
         if let Err(error) = stored {
             tracing::warn!(entry = code, %error, "compiled component was not cached");
@@ -120,9 +120,13 @@ const SUM_BYTES: u64 = 64;
 /// Largest entry: far above what the largest component compiles to.
 const ENTRY_BYTES: u64 = 4 * 1024 * 1024 * 1024;
 
-/// Length and CRC-32: they catch damage. Forgery is kept out by the folder's owner and mode.
-fn checksum(bytes: &[u8]) -> String {
-    format!("{} {:08x}", bytes.len(), crc32fast::hash(bytes))
+/// Length, and CRC-32 of the entry's name and bytes: they catch damage and mix-ups. Forgery is kept
+/// out by the folder's owner and mode.
+fn checksum(name: &str, bytes: &[u8]) -> String {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(name.as_bytes());
+    hasher.update(bytes);
+    format!("{} {:08x}", bytes.len(), hasher.finalize())
 }
 
 /// Maps an entry that was checked through this very handle.

@@ -231,25 +231,51 @@ fn unknown(delivery: &Delivery, failure: Failure) -> OutputReceipt {
     }
 }
 
-/// Asks for the definitions of a plugin's tools; the inner error is why it could not say.
+/// Why a plugin could not say what it has.
+pub(crate) enum Unsaid {
+    /// An export has another type than the plugin contract says.
+    Shape(String),
+    /// The guest did not return.
+    Ended(Failure),
+}
+
+/// What asking comes to inside the instance.
+enum Asked {
+    Shape(wasmtime::Error),
+    Definitions(Vec<tools::ToolDefinition>),
+}
+
+/// Looks at the types of a plugin's exports and asks for the definitions of its tools.
 pub(crate) fn definitions(
     loaded: &Loaded,
     watch: Watch,
-) -> Result<Result<Vec<tools::ToolDefinition>, Failure>, CallError> {
-    let Some(indices) = loaded.tools.as_ref() else {
-        return Ok(Ok(Vec::new()));
-    };
+) -> Result<Result<Vec<tools::ToolDefinition>, Unsaid>, CallError> {
     let run = run(loaded, "", watch, None, async |store| {
         let instance = loaded.pre.instantiate_async(&mut *store).await?;
-        indices
-            .load(&mut *store, &instance)?
-            .call_definitions(&mut *store)
-            .await
+        if let Some(sink) = &loaded.sink
+            && let Err(error) = sink.load(&mut *store, &instance)
+        {
+            return Ok(Asked::Shape(error));
+        }
+        let Some(tools) = &loaded.tools else {
+            return Ok(Asked::Definitions(Vec::new()));
+        };
+        match tools.load(&mut *store, &instance) {
+            Err(error) => Ok(Asked::Shape(error)),
+            Ok(tools) => {
+                let definitions = tools.call_definitions(&mut *store).await?;
+                Ok(Asked::Definitions(definitions))
+            }
+        }
     })?;
     match run.end {
-        Ok(definitions) => Ok(Ok(definitions)),
-        Err(Ending::Breach(breach)) => Ok(Err(breach.failure(&loaded.setup.limits))),
-        Err(Ending::Trap(failure)) => Ok(Err(failure)),
+        Ok(Asked::Definitions(definitions)) => Ok(Ok(definitions)),
+        Ok(Asked::Shape(error)) => Ok(Err(Unsaid::Shape(format!("{error:#}")))),
+        Err(Ending::Breach(breach)) => {
+            let failure = breach.failure(&loaded.setup.limits);
+            Ok(Err(Unsaid::Ended(failure)))
+        }
+        Err(Ending::Trap(failure)) => Ok(Err(Unsaid::Ended(failure))),
         Err(Ending::Host(reason)) => Err(CallError::HostFault { reason }),
     }
 }

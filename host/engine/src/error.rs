@@ -53,13 +53,14 @@ pub enum EngineError {
         plugin: String,
     },
     /// An interface is exported under its name with another shape.
-    #[error("plugin `{plugin}` exports an interface of tidegate:plugin with another shape")]
+    #[error(
+        "plugin `{plugin}` exports an interface of tidegate:plugin with another shape: {reason}"
+    )]
     Shape {
         /// The plugin's name.
         plugin: String,
         /// Which item differs.
-        #[source]
-        source: wasmtime::Error,
+        reason: String,
     },
     /// The plugin's definitions could not be read: it trapped, passed a limit, or broke the contract.
     #[error("plugin `{plugin}` could not say what tools it has: {reason}")]

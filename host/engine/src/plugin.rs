@@ -16,7 +16,7 @@ use wasmtime::component::{Component, InstancePre};
 
 use crate::bindings::exports::tidegate::plugin::{sink, tools};
 use crate::breach::Breach;
-use crate::call;
+use crate::call::{self, Unsaid};
 use crate::convert;
 use crate::engine::{MAX_MEMORIES, MEMORIES_PER_SLOT, Shared};
 use crate::error::EngineError;
@@ -108,9 +108,7 @@ impl Plugin {
             digest: digest.into(),
             definitions: Arc::default(),
         };
-        if loaded.tools.is_some() {
-            loaded.definitions = definitions(&loaded)?.into();
-        }
+        loaded.definitions = definitions(&loaded)?.into();
         loaded.setup = setup(handles, limits)?;
         Ok(Self(Arc::new(loaded)))
     }
@@ -314,9 +312,9 @@ type Exports = (Option<tools::GuestIndices>, Option<sink::GuestIndices>);
 fn exports(name: &str, pre: &InstancePre<CallState>) -> Result<Exports, EngineError> {
     let component = pre.component();
     let has = |interface: &str| component.get_export_index(None, interface).is_some();
-    let shape = |source| EngineError::Shape {
+    let shape = |error: wasmtime::Error| EngineError::Shape {
         plugin: name.to_owned(),
-        source,
+        reason: format!("{error:#}"),
     };
     let tools = has("tidegate:plugin/tools@0.1.0")
         .then(|| tools::GuestIndices::new(pre))
@@ -340,15 +338,20 @@ fn definitions(loaded: &Loaded) -> Result<Vec<ToolDefinition>, EngineError> {
     let deadline = Deadline::after_ms(limits.deadline_ms);
     let cpu_budget = Duration::from_millis(limits.cpu_ms);
     let watch = Watch::start(deadline, cpu_budget, CancellationToken::new());
-    let defined = call::definitions(loaded, watch)
-        .map_err(|source| EngineError::Ask {
+    let defined = call::definitions(loaded, watch).map_err(|source| EngineError::Ask {
+        plugin: plugin(),
+        source,
+    })?;
+    let defined = defined.map_err(|unsaid| match unsaid {
+        Unsaid::Shape(reason) => EngineError::Shape {
             plugin: plugin(),
-            source,
-        })?
-        .map_err(|failure| EngineError::Definitions {
+            reason,
+        },
+        Unsaid::Ended(failure) => EngineError::Definitions {
             plugin: plugin(),
             reason: format!("{}: {}", failure.code(), failure.message()),
-        })?;
+        },
+    })?;
     convert::definitions(defined, limits).map_err(|reason| EngineError::Definitions {
         plugin: plugin(),
         reason,

@@ -176,7 +176,8 @@ pub(crate) fn build(
     let limits = &setup.limits;
     let handles = to_usize(limits.handles);
     let mut table = ResourceTable::new();
-    table.set_max_capacity(handles);
+    // Behind one handle of the guest the table may keep a second entry, as for a pollable.
+    table.set_max_capacity(handles.saturating_mul(2));
     let mut store = Store::new(
         engine,
         CallState {

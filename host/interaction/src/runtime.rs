@@ -147,7 +147,11 @@ impl Runtime {
         options: InvokeOptions,
     ) -> Result<Value, CallError> {
         let bounds = input_bounds();
-        if let Err(error) = json::check(&input, &bounds) {
+        let around = JsonBounds {
+            depth: bounds.depth + ENVELOPE_DEPTH,
+            ..bounds
+        };
+        if let Err(error) = json::check(&input, &around) {
             // However deep it is: taking it apart must not recurse.
             json::discard(input);
             return Err(CallError::InvalidCall {
@@ -312,6 +316,10 @@ impl Bound {
         }
     }
 }
+
+/// What may stand around a value that has the full depth: an input, a call or message, a list of
+/// parts or artifacts, one of them.
+const ENVELOPE_DEPTH: usize = 8;
 
 /// Requests are bounded before anything in them is looked at: the hard maximum of arguments and a
 /// little for what stands around them.
