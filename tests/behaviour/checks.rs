@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use serde_json::{Value, json};
 use tidegate::{InvokeOptions, Node, RegisterError, Runtime, RuntimeOptions, ToolRegistry};
 use tidegate_contract::grant::{Grant, parse_allow};
-use tidegate_contract::{CallError, Effect, Problem, ToolOutcome};
+use tidegate_contract::{CallError, Effect, Problem, ReceiptStatus, ToolOutcome};
 
-use super::native::native;
+use super::native::{NativeSink, native, receipt};
 use crate::support::{Fixture, call};
 
 fn permitting(tools: &[&str]) -> Grant {
@@ -241,4 +241,43 @@ async fn t7_the_hosts_schema_check_comes_before_the_plugin() {
     );
     let refused = fixture.call("read-text", "read_text", json!({})).await;
     assert!(matches!(refused, Err(CallError::InvalidArguments { .. })));
+}
+
+#[tokio::test]
+async fn c8_deliveries_and_inputs_are_bounded_in_size_and_depth() {
+    static DELIVERED: AtomicU32 = AtomicU32::new(0);
+    let mut sinks = tidegate::Sinks::default();
+    sinks.insert(
+        "any",
+        NativeSink(|sent| {
+            DELIVERED.fetch_add(1, Ordering::SeqCst);
+            receipt(sent, ReceiptStatus::Accepted)
+        }),
+    );
+    let options = RuntimeOptions {
+        sinks,
+        ..RuntimeOptions::default()
+    };
+    let runtime = Runtime::new(options).unwrap();
+    let deliver = |content: Value| {
+        let message = json!({"role": "user", "content": content});
+        let input = json!({"deliveryId": "1", "message": message});
+        runtime.invoke(Node::Output, input, InvokeOptions::default())
+    };
+    assert!(deliver(json!("x".repeat(1024 * 1024))).await.is_ok());
+    let large = deliver(json!("x".repeat(1024 * 1024 + 1))).await;
+    assert_eq!(large.unwrap_err().code(), "INVALID_CALL");
+    assert_eq!(DELIVERED.load(Ordering::SeqCst), 1);
+
+    // Built by code, not parsed: refusing it must not recurse either.
+    let nested = || (0..100_000).fold(Value::Null, |inner, _| Value::Array(vec![inner]));
+    for (node, input) in [
+        (Node::ActTool, nested()),
+        (Node::ActMcp, nested()),
+        (Node::Observe, nested()),
+        (Node::Output, nested()),
+    ] {
+        let refused = runtime.invoke(node, input, InvokeOptions::default()).await;
+        assert_eq!(refused.unwrap_err().code(), "INVALID_CALL", "{node}");
+    }
 }

@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 use crate::call::is_id;
 use crate::error::CallError;
 use crate::failure::Failure;
-use crate::json::{JsonObject, Value};
+use crate::json::{JsonBounds, JsonObject, Value};
 use crate::message::{Artifact, Message};
+use crate::result::{ResultError, Room};
 use crate::shape::{Fields, within_max_depth};
 
 /// The caller's name for one delivery: 1 to 256 characters without controls.
@@ -64,6 +65,23 @@ pub struct Delivery {
 }
 
 impl Delivery {
+    /// Checks size and depth, content and artifacts together.
+    ///
+    /// # Errors
+    /// See [`ResultError`].
+    ///
+    /// Source: SPEC C8.
+    pub fn check(&self, bounds: &JsonBounds) -> Result<(), ResultError> {
+        let mut room = Room::new(bounds);
+        room.take_content(&self.message.content)?;
+        room.take_text(self.message.name.as_deref().unwrap_or_default())?;
+        for artifact in self.artifacts.iter().flatten() {
+            room.take_text(&artifact.name)?;
+            room.take_reference(&artifact.reference)?;
+        }
+        Ok(())
+    }
+
     /// Reads `{deliveryId, message, artifacts?}`.
     ///
     /// # Errors

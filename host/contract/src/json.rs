@@ -155,8 +155,11 @@ pub fn check(value: &Value, bounds: &JsonBounds) -> Result<(), JsonError> {
     measure(value, bounds).map(|_bytes| ())
 }
 
-/// The compact serialised size of a value in bytes, or the bound that it passes.
-pub(crate) fn measure(value: &Value, bounds: &JsonBounds) -> Result<usize, JsonError> {
+/// The compact serialised size of a value in bytes.
+///
+/// # Errors
+/// `TooDeep` or `TooLarge`; the work done is bounded by the size limit.
+pub fn measure(value: &Value, bounds: &JsonBounds) -> Result<usize, JsonError> {
     let limit = bounds.usable_depth();
     let mut size = 0_usize;
     let mut open: Vec<Level<'_>> = Vec::new();

@@ -187,6 +187,21 @@ pub enum Content {
 }
 
 impl Content {
+    /// Takes the content apart without recursion, however deep its values are.
+    pub fn discard(self) {
+        match self {
+            Self::Text(_) => {}
+            Self::Json(value) => crate::json::discard(value),
+            Self::Parts(parts) => {
+                for part in parts {
+                    if let Part::Json { data } = part {
+                        crate::json::discard(data);
+                    }
+                }
+            }
+        }
+    }
+
     /// Tells the three apart: a string is text; a non-empty array whose every element is a
     /// well-formed part is parts; everything else, other arrays too, is JSON.
     #[must_use]

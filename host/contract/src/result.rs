@@ -183,10 +183,7 @@ impl OutcomeRef<'_> {
                 status: self.status,
             });
         }
-        let mut room = Room {
-            bounds: *bounds,
-            used: 0,
-        };
+        let mut room = Room::new(bounds);
         if let Some(content) = self.content {
             room.take_content(content)?;
         }
@@ -220,15 +217,7 @@ impl ToolOutcome {
             metadata,
             ..
         } = self;
-        match content {
-            Some(Content::Json(value)) => json::discard(value),
-            Some(Content::Parts(parts)) => parts.into_iter().for_each(|part| {
-                if let Part::Json { data } = part {
-                    json::discard(data);
-                }
-            }),
-            Some(Content::Text(_)) | None => {}
-        }
+        content.into_iter().for_each(Content::discard);
         structured_content.into_iter().for_each(json::discard);
         metadata
             .into_iter()
@@ -242,12 +231,19 @@ impl ToolOutcome {
 pub const HOST_METADATA: [&str; 4] = ["stdout", "stderr", "denied", "log"];
 
 /// What is left of a bound while the values of one outcome are counted.
-struct Room {
+pub(crate) struct Room {
     bounds: JsonBounds,
     used: usize,
 }
 
 impl Room {
+    pub(crate) fn new(bounds: &JsonBounds) -> Self {
+        Self {
+            bounds: *bounds,
+            used: 0,
+        }
+    }
+
     fn take(&mut self, value: &Value) -> Result<(), ResultError> {
         let left = JsonBounds {
             bytes: self.bounds.bytes - self.used,
@@ -263,7 +259,7 @@ impl Room {
         }
     }
 
-    fn take_text(&mut self, text: &str) -> Result<(), ResultError> {
+    pub(crate) fn take_text(&mut self, text: &str) -> Result<(), ResultError> {
         let used = self.used.saturating_add(text.len());
         if used > self.bounds.bytes {
             return Err(self.passed_by(text.len()));
@@ -272,7 +268,7 @@ impl Room {
         Ok(())
     }
 
-    fn take_content(&mut self, content: &Content) -> Result<(), ResultError> {
+    pub(crate) fn take_content(&mut self, content: &Content) -> Result<(), ResultError> {
         match content {
             Content::Text(text) => self.take_text(text),
             Content::Json(value) => self.take(value),
@@ -284,7 +280,7 @@ impl Room {
         }
     }
 
-    fn take_reference(&mut self, reference: &Reference) -> Result<(), ResultError> {
+    pub(crate) fn take_reference(&mut self, reference: &Reference) -> Result<(), ResultError> {
         if reference.uri.trim().is_empty() {
             return Err(ResultError::EmptyUri);
         }

@@ -30,7 +30,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use tidegate_contract::JsonObject;
 
-pub use expression::{Expression, ExpressionError};
+pub use expression::{Expression, ExpressionError, GATHERED_BYTES};
 pub use path::{Path, PathError};
 pub use run::{FlowError, Progress, StepEnd};
 

@@ -16,6 +16,7 @@ use tidegate_engine::{Deadline, Engine};
 use tokio_util::sync::CancellationToken;
 
 use crate::admission::Admission;
+use crate::bounds;
 use crate::nodes::{self, Node};
 use crate::observe::observe;
 use crate::registry::ToolRegistry;
@@ -221,6 +222,12 @@ impl Runtime {
     ) -> Result<OutputReceipt, CallError> {
         self.open()?;
         let sink = self.0.sinks.choose(options.sink.as_deref())?;
+        if let Err(error) = delivery.check(&bounds::of_delivery(&sink.limits())) {
+            delivery.message.content.discard();
+            return Err(CallError::InvalidCall {
+                reason: format!("the delivery passes arguments_bytes: {error}"),
+            });
+        }
         let bound = Bound::new(&sink.limits(), &options);
         let _permit = self.admit(&bound, &options.cancel).await?;
         let context = self.context(&bound, &options);

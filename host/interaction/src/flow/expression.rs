@@ -3,8 +3,12 @@
 use serde::Deserialize;
 use serde_json::Value;
 use thiserror::Error;
+use tidegate_contract::json::{self, JsonBounds, JsonObject};
 
 use super::path::{Path, PathError};
+
+/// Most bytes that one expression copies out of the context: more than any node takes.
+pub const GATHERED_BYTES: usize = 32 * 1024 * 1024;
 
 /// Deepest nesting of an expression.
 const DEPTH: usize = 64;
@@ -87,21 +91,40 @@ impl Expression {
     ///
     /// # Errors
     ///
-    /// [`PathError::NotFound`] when a path leads nowhere.
+    /// [`PathError::NotFound`] when a path leads nowhere, [`PathError::TooLarge`] when paths gather
+    /// more than [`GATHERED_BYTES`].
     pub fn evaluate(&self, context: &Value) -> Result<Value, PathError> {
+        self.gather(context, &mut { GATHERED_BYTES })
+    }
+
+    fn gather(&self, context: &Value, left_bytes: &mut usize) -> Result<Value, PathError> {
         match self {
-            Self::Path(path) => path.get(context).cloned(),
+            Self::Path(path) => {
+                let value = path.get(context)?;
+                let bounds = JsonBounds {
+                    bytes: *left_bytes,
+                    depth: json::MAX_DEPTH,
+                };
+                // Measured before it is copied: many paths may lead to one large value.
+                let size =
+                    json::measure(value, &bounds).map_err(|_passed| PathError::TooLarge {
+                        limit_bytes: GATHERED_BYTES,
+                    })?;
+                *left_bytes = left_bytes.saturating_sub(size);
+                Ok(value.clone())
+            }
             Self::Literal(value) => Ok(value.clone()),
-            Self::Object(entries) => entries
-                .iter()
-                .map(|(key, item)| Ok((key.clone(), item.evaluate(context)?)))
-                .collect::<Result<_, _>>()
-                .map(Value::Object),
-            Self::Array(items) => items
-                .iter()
-                .map(|item| item.evaluate(context))
-                .collect::<Result<_, _>>()
-                .map(Value::Array),
+            Self::Object(entries) => {
+                let mut object = JsonObject::new();
+                for (key, item) in entries {
+                    object.insert(key.clone(), item.gather(context, left_bytes)?);
+                }
+                Ok(Value::Object(object))
+            }
+            Self::Array(items) => {
+                let items = items.iter().map(|item| item.gather(context, left_bytes));
+                items.collect::<Result<_, _>>().map(Value::Array)
+            }
         }
     }
 }
@@ -119,6 +142,19 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn i11_what_paths_gather_is_bounded() {
+        let large = "x".repeat(1024 * 1024);
+        let context = json!({ "large": large });
+        let many = |count: usize| {
+            let path = json!({"$path": "$.large"});
+            Expression::try_from(Value::Array(vec![path; count])).unwrap()
+        };
+        assert!(many(31).evaluate(&context).is_ok());
+        let passed = many(32).evaluate(&context);
+        assert!(matches!(passed, Err(PathError::TooLarge { .. })));
+    }
 
     #[test]
     fn i11_values_stand_for_themselves_and_operators_are_marked() {

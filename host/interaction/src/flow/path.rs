@@ -38,6 +38,12 @@ pub enum PathError {
     /// Nothing is there.
     #[error("the context has nothing at `{0}`")]
     NotFound(String),
+    /// What was gathered is larger than any input may be.
+    #[error("the expression gathers more than {limit_bytes} bytes")]
+    TooLarge {
+        /// The bound.
+        limit_bytes: usize,
+    },
     /// Writing would replace something that is no object, or reach into a list.
     #[error("can't write `{0}`: the context holds something else on the way")]
     Occupied(String),
