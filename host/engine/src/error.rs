@@ -1,6 +1,6 @@
 //! What can go wrong before a call: making the engine and loading a plugin.
 //!
-//! What goes wrong in a call is a [`CallError`](tidegate_contract::CallError) or a result.
+//! What goes wrong in a call is a [`CallError`] or a result.
 
 use thiserror::Error;
 use tidegate_contract::CallError;
