@@ -2,6 +2,7 @@
 
 mod admission;
 mod checks;
+mod deliver;
 mod native;
 mod observe;
 mod seed;

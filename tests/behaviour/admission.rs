@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tidegate::{
-    BoxFuture, CallContext, CancellationToken, InvokeOptions, Runtime, RuntimeOptions, Tool,
-    ToolRegistry,
+    BoxFuture, CallContext, CancellationToken, InvokeOptions, Registration, Runtime,
+    RuntimeOptions, Tool, ToolRegistry,
 };
 use tidegate_contract::{CallError, Status, ToolCall, ToolDefinition, ToolOutcome};
 use tokio::sync::Notify;
@@ -42,6 +42,7 @@ impl Tool for Gate {
 /// A runtime that one call fills, with that call inside.
 struct Full {
     runtime: Runtime,
+    gate: Registration,
     leave: Arc<Notify>,
     inside: tokio::task::JoinHandle<Status>,
 }
@@ -57,7 +58,7 @@ async fn full(queue: usize) -> Full {
         entered: Arc::clone(&entered),
         leave: Arc::clone(&leave),
     };
-    drop(tools.register(gate).unwrap());
+    let gate = tools.register(gate).unwrap();
     let text = native("text", |_, _| Ok(ToolOutcome::text("text")));
     drop(tools.register(text).unwrap());
     let runtime = Runtime::new(RuntimeOptions {
@@ -79,6 +80,7 @@ async fn full(queue: usize) -> Full {
     entered.notified().await;
     Full {
         runtime,
+        gate,
         leave,
         inside,
     }
@@ -149,6 +151,21 @@ async fn x3_waiting_ends_at_once_when_the_caller_cancels_and_counts_against_the_
     assert_eq!(failure.code(), "LIMIT_DEADLINE");
     assert!(start.elapsed() < Duration::from_secs(1));
     full.leave.notify_one();
+}
+
+#[tokio::test]
+async fn t5_a_running_call_ends_by_itself_when_its_tool_is_unregistered() {
+    let mut full = full(8).await;
+    assert!(full.gate.unregister());
+    assert!(!full.inside.is_finished());
+    full.leave.notify_one();
+    assert_eq!(full.inside.await.unwrap(), Status::Success);
+    let gate = call("gate", nothing());
+    let after = full.runtime.act_tool(gate, InvokeOptions::default()).await;
+    assert!(
+        matches!(after, Err(CallError::UnknownTool { .. })),
+        "{after:?}"
+    );
 }
 
 #[tokio::test]
