@@ -2,6 +2,8 @@
 
 mod command;
 mod host;
+mod printed;
 
 pub(crate) use command::{Output, binary, run, tidegate, tidegate_in};
 pub(crate) use host::{Fixture, call, engine, guest, nothing, root};
+pub(crate) use printed::Printed;

@@ -1,15 +1,12 @@
 //! Deliveries: receipts that are checked, sinks that are chosen, lines that are whole or rejected
 //! (SPEC D1, D2).
 
-use std::io::Write;
-use std::sync::{Arc, Mutex};
-
 use serde_json::{Value, json};
 use tidegate::{ComponentSink, InvokeOptions, LineSink, Node, Runtime, RuntimeOptions, Sinks};
 use tidegate_contract::{CallError, OutputReceipt, ReceiptStatus};
 
 use super::native::{NativeSink, receipt};
-use crate::support::{Fixture, guest};
+use crate::support::{Fixture, Printed, guest};
 
 fn delivery(content: &Value) -> Value {
     json!({"deliveryId": "d-1", "message": {"role": "assistant", "content": content}})
@@ -88,20 +85,6 @@ async fn d2_one_call_goes_to_one_sink_the_only_one_or_the_chosen_one() {
         let refused = deliver(unclear).await.unwrap_err();
         assert_eq!(refused.code(), "INVALID_CALL");
         assert!(refused.to_string().contains("no, yes"), "{refused}");
-    }
-}
-
-/// What was printed under a `stdout` grant.
-#[derive(Clone, Default)]
-struct Printed(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Printed {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
     }
 }
 

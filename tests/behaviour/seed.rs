@@ -1,40 +1,14 @@
 //! The examples of the interaction seed's sections 2, 3, 5, 6, 7 and 9 that need no MCP, each named
 //! after its example.
 
-use std::io::Write;
-use std::sync::{Arc, Mutex};
-
-use serde_json::{Value, json};
+use serde_json::json;
 use tidegate::{
     InvokeOptions, LineSink, Node, Runtime, RuntimeOptions, Sinks, ToolRegistry, observe,
 };
 use tidegate_contract::{CallError, ExternalResult, Failure, ReceiptStatus, Status, ToolOutcome};
 
 use super::native::{NativeSink, native, receipt};
-use crate::support::{Fixture, call};
-
-/// What a component printed under a `stdout` grant.
-#[derive(Clone, Default)]
-struct Printed(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Printed {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
-impl Printed {
-    fn lines(&self) -> Vec<Value> {
-        let text = String::from_utf8(self.0.lock().unwrap().clone()).unwrap();
-        text.lines()
-            .map(|line| serde_json::from_str(line).unwrap())
-            .collect()
-    }
-}
+use crate::support::{Fixture, Printed, call};
 
 fn printing(allow: &[&str]) -> (Fixture, Printed) {
     let printed = Printed::default();

@@ -2,14 +2,12 @@
 //! (SPEC S5; WA06, OU01, OU02, OU04).
 
 use std::fmt::Write as _;
-use std::io::Write;
-use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use tidegate::{InvokeOptions, LineSink, Node, Runtime};
 
 use super::asking::{ask, assert_says};
-use crate::support::Fixture;
+use crate::support::{Fixture, Printed};
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |mut text, byte| {
@@ -163,20 +161,6 @@ async fn wa06_a_flood_of_output_keeps_its_head_and_the_tools_success() {
         let head = &line.repeat(bound / line.len());
         let omitted = u64::try_from(FLOOD - bound).unwrap();
         assert_eq!(result["metadata"], json!({ stream: kept(head, omitted) }));
-    }
-}
-
-/// The writer behind a `stdout` grant.
-#[derive(Clone, Default)]
-struct Printed(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Printed {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
     }
 }
 
