@@ -6,3 +6,4 @@ mod deliver;
 mod native;
 mod observe;
 mod seed;
+mod tenants;

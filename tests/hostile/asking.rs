@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tidegate::{
     CallOptions, CancellationToken, Engine, EngineError, EngineSettings, Handles, InvokeOptions,
-    Plugin, PluginSource, Runtime, Workspace,
+    Plugin, PluginSource, RunOn, Runtime, Workspace,
 };
 use tidegate_contract::failure::check_message;
-use tidegate_contract::{CallError, ToolOutcome};
+use tidegate_contract::{CallError, Tenant, ToolOutcome};
 
 use crate::support::{Fixture, call, guest};
 
@@ -109,6 +109,8 @@ pub(super) async fn call_plugin(plugin: &Plugin) -> Result<ToolOutcome, CallErro
     let options = CallOptions {
         deadline: plugin.deadline(),
         cancel: CancellationToken::new(),
+        tenant: Tenant::default(),
+        run_on: RunOn::GuestThread,
     };
     plugin.call_tool(call("t", json!({})), options).await
 }

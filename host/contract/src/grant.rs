@@ -126,6 +126,38 @@ impl Grant {
     }
 }
 
+impl Grant {
+    /// The first thing that is in reach by this grant and not by `by`, as its kind and name. What may
+    /// be called, tools and MCP servers, is left out: each call is checked by name.
+    #[must_use]
+    pub fn beyond(&self, by: &Self) -> Option<(&'static str, String)> {
+        let names = [
+            ("network", &self.network, &by.network),
+            ("execute", &self.execute, &by.execute),
+            ("env", &self.env, &by.env),
+        ];
+        let beyond = |names: &Names, by: &Names| match (names, by) {
+            (_, Names::All) => None,
+            (Names::All, Names::These(_)) => Some("*".to_owned()),
+            (Names::These(names), by) => names.iter().find(|name| !by.allows(name)).cloned(),
+        };
+        for (kind, names, by) in names {
+            if let Some(name) = beyond(names, by) {
+                return Some((kind, name));
+            }
+        }
+        for (kind, roots, by) in [
+            ("read", &self.read, &by.read),
+            ("write", &self.write, &by.write),
+        ] {
+            if let Some(root) = roots.iter().find(|root| !by.allows(root)) {
+                return Some((kind, root.as_str().to_owned()));
+            }
+        }
+        (self.stdout && !by.stdout).then(|| ("stdout", "stdout".to_owned()))
+    }
+}
+
 /// Why a grant could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GrantError {

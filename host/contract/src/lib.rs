@@ -22,6 +22,7 @@ pub mod json;
 pub mod text;
 
 pub mod call;
+pub mod tenant;
 pub mod tool;
 
 pub mod failure;
@@ -56,5 +57,6 @@ pub use observation::Observation;
 pub use result::{ExternalResult, ResultError, Status, ToolOutcome};
 pub use roots::{Root, Roots};
 pub use shape::ShapeError;
+pub use tenant::Tenant;
 pub use text::{BoundedText, TextBuffer};
 pub use tool::{DefinitionError, Effect, Problem, ToolDefinition};

@@ -1,9 +1,7 @@
 //! One call from instantiation to its classified end.
 //!
-//! Runs on a thread for guests and stays on it: the guest, its host calls and the CPU clock that
-//! bounds it are all one thread's.
-
-use std::sync::Arc;
+//! Driven by one thread from start to end, which may block: the guest, its host calls and the CPU
+//! clock that bounds it are all that thread's.
 
 use tidegate_contract::limits::Limits;
 use tidegate_contract::{
@@ -11,6 +9,7 @@ use tidegate_contract::{
     ToolCall, ToolOutcome,
 };
 use tidegate_sandbox::LineSink;
+use tokio_util::sync::CancellationToken;
 use wasmtime::Store;
 
 use crate::bindings::exports::tidegate::plugin::{sink, tools};
@@ -20,59 +19,53 @@ use crate::ending::{self, Ending};
 use crate::plugin::Loaded;
 use crate::report;
 use crate::store::{self, CallState};
-use crate::watch::Watch;
+use crate::watch::{Deadline, Watch};
 
-/// What running the guest came to, and the store it ran in.
-struct Run<T> {
-    end: Result<T, Ending>,
-    store: Store<CallState>,
-}
-
-/// Runs `guest` in a fresh store and races it against the deadline and the caller's cancellation.
-///
-/// A computing guest is ended by the epoch callback, a waiting one by dropping its future here.
-fn run<T>(
+/// A store ready for one guest, or the bound that is passed already.
+fn begin(
     loaded: &Loaded,
     call_id: &str,
     watch: Watch,
     stdout: Option<LineSink>,
-    guest: impl AsyncFnOnce(&mut Store<CallState>) -> wasmtime::Result<T>,
-) -> Result<Run<T>, CallError> {
-    if let Some(breach) = watch.breach() {
+) -> Result<Store<CallState>, CallError> {
+    if let Some(breach) = watch.ended() {
         let failure = breach.failure(&limits(loaded, &watch));
         return Err(CallError::Ended {
             status: breach.status(),
             failure,
         });
     }
-    let (deadline, cancelled) = (watch.deadline(), watch.cancelled());
-    let mut store = store::build(
-        &loaded.engine.wasmtime,
-        &loaded.setup,
-        call_id,
-        watch,
-        stdout,
-    );
+    let (engine, setup) = (&loaded.engine.wasmtime, &loaded.setup);
+    Ok(store::build(engine, setup, call_id, watch, stdout))
+}
+
+/// Drives a guest and races it against the deadline and the caller's cancellation.
+///
+/// A computing guest is ended by the epoch callback, a waiting one by dropping its future here.
+async fn race<T>(
+    loaded: &Loaded,
+    (deadline, cancelled): (Deadline, CancellationToken),
+    guest: impl Future<Output = wasmtime::Result<T>>,
+) -> Result<wasmtime::Result<T>, Breach> {
     let _ticking = loaded.engine.ticker.running();
-    let end = loaded.engine.block_on(async {
-        tokio::select! {
-            biased;
-            end = guest(&mut store) => Ok(end),
-            () = cancelled.cancelled() => Err(Breach::Cancelled),
-            () = tokio::time::sleep_until(deadline.at.into()) => Err(Breach::Deadline),
-        }
-    });
-    let end = match end {
-        Some(Ok(Ok(value))) => Ok(value),
-        Some(Ok(Err(error))) => Err(ending::classify(&error, store.data())),
-        Some(Err(breach)) => Err(Ending::Breach(breach)),
-        None => {
-            return Err(CallError::HostFault {
-                reason: "the engine is closed".to_owned(),
-            });
-        }
-    };
-    Ok(Run { end, store })
+    tokio::select! {
+        biased;
+        end = guest => Ok(end),
+        () = cancelled.cancelled() => Err(Breach::Cancelled),
+        () = tokio::time::sleep_until(deadline.at.into()) => Err(Breach::Deadline),
+    }
+}
+
+/// The value, or why there is none.
+fn end<T>(
+    raced: Result<wasmtime::Result<T>, Breach>,
+    store: &Store<CallState>,
+) -> Result<T, Ending> {
+    match raced {
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(error)) => Err(ending::classify(&error, store.data())),
+        Err(breach) => Err(Ending::Breach(breach)),
+    }
 }
 
 /// The limits of one call: the plugin's, with the deadline that its caller set.
@@ -90,8 +83,8 @@ enum Executed {
 }
 
 /// Validates and executes in one instance (SPEC T3: a failing check means execute never ran).
-pub(crate) fn tool(
-    loaded: &Arc<Loaded>,
+pub(crate) async fn tool(
+    loaded: &Loaded,
     call: &ToolCall,
     watch: Watch,
 ) -> Result<ToolOutcome, CallError> {
@@ -103,20 +96,23 @@ pub(crate) fn tool(
         })?;
     let asked = convert::tool_call(call);
     let limits = limits(loaded, &watch);
-    let id = call.id.as_str();
-    let Run { end, store } = run(loaded, id, watch, None, async |store| {
-        let instance = loaded.pre.instantiate_async(&mut *store).await?;
-        let tools = indices.load(&mut *store, &instance)?;
+    let bounds = watch.bounds();
+    let mut store = begin(loaded, call.id.as_str(), watch, None)?;
+    let guest = async {
+        let instance = loaded.pre.instantiate_async(&mut store).await?;
+        let tools = indices.load(&mut store, &instance)?;
         let valid = tools
-            .call_validate(&mut *store, &asked.name, &asked.arguments)
+            .call_validate(&mut store, &asked.name, &asked.arguments)
             .await?;
         if let Err(problems) = valid {
             return Ok(Executed::Refused(problems));
         }
         Ok(Executed::Outcome(
-            tools.call_execute(&mut *store, &asked).await?,
+            tools.call_execute(&mut store, &asked).await?,
         ))
-    })?;
+    };
+    let raced = race(loaded, bounds, guest).await;
+    let end = end(raced, &store);
     let mut outcome = outcome_of(end, &limits);
     match &mut outcome {
         Ok(outcome) => report::attach(&mut outcome.metadata, store.into_data()),
@@ -164,8 +160,8 @@ fn ended(breach: Breach, limits: &Limits) -> ToolOutcome {
 }
 
 /// Hands one delivery to the sink.
-pub(crate) fn delivery(
-    loaded: &Arc<Loaded>,
+pub(crate) async fn delivery(
+    loaded: &Loaded,
     delivery: &Delivery,
     watch: Watch,
 ) -> Result<OutputReceipt, CallError> {
@@ -177,13 +173,16 @@ pub(crate) fn delivery(
     let sent = convert::delivery(delivery);
     let limits = limits(loaded, &watch);
     let id = delivery.delivery_id.as_str();
+    let bounds = watch.bounds();
     // A sink's delivery may be what it prints; what a tool prints is always kept beside its result.
-    let stdout = loaded.setup.handles.stdout.clone();
-    let Run { end, store } = run(loaded, id, watch, stdout, async |store| {
-        let instance = loaded.pre.instantiate_async(&mut *store).await?;
-        let sink = indices.load(&mut *store, &instance)?;
-        sink.call_deliver(&mut *store, &sent).await
-    })?;
+    let mut store = begin(loaded, id, watch, loaded.setup.handles.stdout.clone())?;
+    let guest = async {
+        let instance = loaded.pre.instantiate_async(&mut store).await?;
+        let sink = indices.load(&mut store, &instance)?;
+        sink.call_deliver(&mut store, &sent).await
+    };
+    let raced = race(loaded, bounds, guest).await;
+    let end = end(raced, &store);
     let mut receipt = match end {
         Ok(receipt) => receipt_of(receipt, &limits, &delivery.delivery_id),
         Err(Ending::Breach(breach)) => Ok(unknown(delivery, breach.failure(&limits))),
@@ -246,29 +245,32 @@ enum Asked {
 }
 
 /// Looks at the types of a plugin's exports and asks for the definitions of its tools.
-pub(crate) fn definitions(
+pub(crate) async fn definitions(
     loaded: &Loaded,
     watch: Watch,
 ) -> Result<Result<Vec<tools::ToolDefinition>, Unsaid>, CallError> {
-    let run = run(loaded, "", watch, None, async |store| {
-        let instance = loaded.pre.instantiate_async(&mut *store).await?;
+    let bounds = watch.bounds();
+    let mut store = begin(loaded, "", watch, None)?;
+    let guest = async {
+        let instance = loaded.pre.instantiate_async(&mut store).await?;
         if let Some(sink) = &loaded.sink
-            && let Err(error) = sink.load(&mut *store, &instance)
+            && let Err(error) = sink.load(&mut store, &instance)
         {
             return Ok(Asked::Shape(error));
         }
         let Some(tools) = &loaded.tools else {
             return Ok(Asked::Definitions(Vec::new()));
         };
-        match tools.load(&mut *store, &instance) {
+        match tools.load(&mut store, &instance) {
             Err(error) => Ok(Asked::Shape(error)),
             Ok(tools) => {
-                let definitions = tools.call_definitions(&mut *store).await?;
+                let definitions = tools.call_definitions(&mut store).await?;
                 Ok(Asked::Definitions(definitions))
             }
         }
-    })?;
-    match run.end {
+    };
+    let raced = race(loaded, bounds, guest).await;
+    match end(raced, &store) {
         Ok(Asked::Definitions(definitions)) => Ok(Ok(definitions)),
         Ok(Asked::Shape(error)) => Ok(Err(Unsaid::Shape(format!("{error:#}")))),
         Err(Ending::Breach(breach)) => {

@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use cap_std::fs::Dir;
 use tidegate_contract::limits::Limits;
-use tokio::runtime::Runtime;
+use tokio::runtime::{Handle, Runtime};
 use wasmtime::component::Linker;
 use wasmtime::{
     Config, Enabled, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig,
     WasmBacktraceDetails,
 };
 
+use crate::admission::{Admission, Need};
 use crate::cache::Cache;
 use crate::error::EngineError;
 use crate::plugin::{Plugin, PluginSource};
@@ -65,9 +66,15 @@ pub(crate) struct Shared {
     /// One plugin is loaded at a time: loading takes the one slot that calls don't use.
     pub(crate) loading: Arc<tokio::sync::Mutex<()>>,
     pub(crate) slots: u32,
-    /// A permit for each slot: a full pool refuses at once, so nothing enters it without one.
-    pub(crate) free: Arc<tokio::sync::Semaphore>,
-    /// Guests run on its blocking threads, which serve nothing else. Taken only when dropped.
+    /// What the pool has: a full pool refuses at once, so nothing enters it without a permit.
+    pub(crate) admission: Admission,
+    threads: Threads,
+}
+
+/// Guests run on the blocking threads of a runtime that serves nothing else.
+struct Threads {
+    handle: Handle,
+    /// Taken only when dropped.
     runtime: Option<Runtime>,
 }
 
@@ -99,9 +106,10 @@ impl Engine {
         })
         .map_err(EngineError::Threads)?;
         let cache = settings.cache.map(|dir| Cache::new(dir, &wasmtime));
-        let runtime = Some(threads(slots).map_err(EngineError::Threads)?);
+        let threads = Threads::start(slots).map_err(EngineError::Threads)?;
         let loading = Arc::default();
-        let free = Arc::new(tokio::sync::Semaphore::new(to_usize(slots.into())));
+        // Each runtime bounds its own queue.
+        let admission = Admission::new(capacity(slots), usize::MAX);
         let shared = Shared {
             wasmtime,
             linker,
@@ -109,8 +117,8 @@ impl Engine {
             ticker,
             loading,
             slots,
-            free,
-            runtime,
+            admission,
+            threads,
         };
         Ok(Self(Arc::new(shared)))
     }
@@ -119,6 +127,16 @@ impl Engine {
     #[must_use]
     pub fn slots(&self) -> u32 {
         self.0.slots
+    }
+
+    /// Drives a future on the calling thread, blocking it; what calls that run on the caller's thread
+    /// are driven by ([`RunOn::CallerThread`](crate::RunOn)).
+    ///
+    /// # Panics
+    ///
+    /// On a thread that polls futures itself, as any runtime does.
+    pub fn block_on<T>(&self, future: impl Future<Output = T>) -> T {
+        self.0.block_on(future)
     }
 
     /// Compiles a component or takes it from the cache, and reads its definitions once, in an
@@ -154,17 +172,35 @@ impl Shared {
         &self,
         job: impl FnOnce() -> T + Send + 'static,
     ) -> Option<T> {
-        let runtime = self.runtime.as_ref()?;
-        runtime.spawn_blocking(job).await.ok()
+        self.threads.handle.spawn_blocking(job).await.ok()
     }
 
-    /// Drives a guest's future on the current thread for guests.
-    pub(crate) fn block_on<T>(&self, future: impl Future<Output = T>) -> Option<T> {
-        Some(self.runtime.as_ref()?.handle().block_on(future))
+    /// Drives a guest's future on the current thread.
+    pub(crate) fn block_on<T>(&self, future: impl Future<Output = T>) -> T {
+        self.threads.handle.block_on(future)
     }
 }
 
-impl Drop for Shared {
+impl Threads {
+    fn start(slots: u32) -> std::io::Result<Self> {
+        // A call may need a second thread for a write that must not block it.
+        let threads = to_usize(u64::from(slots))
+            .saturating_mul(2)
+            .saturating_add(1);
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .max_blocking_threads(threads)
+            .thread_name("tidegate-guest")
+            .enable_all()
+            .build()?;
+        Ok(Self {
+            handle: runtime.handle().clone(),
+            runtime: Some(runtime),
+        })
+    }
+}
+
+impl Drop for Threads {
     fn drop(&mut self) {
         if let Some(runtime) = self.runtime.take() {
             // Dropping a runtime waits, which is refused on a thread that polls futures.
@@ -173,32 +209,17 @@ impl Drop for Shared {
     }
 }
 
-fn threads(slots: u32) -> std::io::Result<Runtime> {
-    // A call may need a second thread for a write that must not block it.
-    let threads = to_usize(u64::from(slots))
-        .saturating_mul(2)
-        .saturating_add(1);
-    tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(1)
-        .max_blocking_threads(threads)
-        .thread_name("tidegate-guest")
-        .enable_all()
-        .build()
-}
-
 /// The most an instance can be: the hard maxima of SPEC S5, since a pool's slots are all alike.
 fn config(slots: u32) -> Config {
+    // Beyond what calls take there is room for one component that is being loaded.
     let components = slots.saturating_add(1);
+    let calls = capacity(slots);
     let core_instances = u32::try_from(Limits::MAXIMUM.core_instances).unwrap_or(u32::MAX);
     let mut pool = PoolingAllocationConfig::new();
     pool.total_component_instances(components)
         .total_core_instances(components.saturating_mul(core_instances))
-        .total_memories(
-            slots
-                .saturating_mul(MEMORIES_PER_SLOT)
-                .saturating_add(MAX_MEMORIES),
-        )
-        .total_tables(components.saturating_mul(MAX_TABLES))
+        .total_memories(calls.memories.saturating_add(MAX_MEMORIES))
+        .total_tables(calls.tables.saturating_add(MAX_TABLES))
         .total_stacks(components)
         .max_core_instances_per_component(core_instances)
         .max_memories_per_component(MAX_MEMORIES)
@@ -223,15 +244,28 @@ fn config(slots: u32) -> Config {
     config
 }
 
-/// Memories that come with a slot. Each reserves address space, so that a component with more takes
-/// several slots.
-pub(crate) const MEMORIES_PER_SLOT: u32 = 2;
+/// What calls can take of the pool, all together. Core instances are not counted: they take no
+/// address space, and the pool has the hard maximum for every slot.
+fn capacity(slots: u32) -> Need {
+    Need {
+        calls: slots,
+        memories: slots.saturating_mul(MEMORIES_PER_SLOT).max(MAX_MEMORIES),
+        tables: slots.saturating_mul(TABLES_PER_SLOT).max(MAX_TABLES),
+    }
+}
+
+/// Memories and tables that come with a slot: what most components have at most. Each reserves
+/// address space. A component with more leaves fewer slots to others while it runs.
+const MEMORIES_PER_SLOT: u32 = 2;
+
+/// See [`MEMORIES_PER_SLOT`].
+const TABLES_PER_SLOT: u32 = 4;
 
 /// Most memories of one component, all its instances together.
 pub(crate) const MAX_MEMORIES: u32 = 16;
 
 /// Most tables of one component, all its instances together.
-const MAX_TABLES: u32 = 16;
+pub(crate) const MAX_TABLES: u32 = 16;
 
 /// Memory of a slot that is cleared in place after a call instead of being given back: most guests
 /// touch less, and giving back costs more than clearing.

@@ -27,12 +27,14 @@ mod ticker;
 mod wasi;
 mod watch;
 
+pub mod admission;
 pub mod engine;
 pub mod error;
 pub mod plugin;
 
+pub use admission::{Admission, Claim, Need, Permit};
 pub use engine::{DEFAULT_SLOTS, Engine, EngineSettings, MAX_SLOTS};
 pub use error::EngineError;
-pub use plugin::{CallOptions, Plugin, PluginSource, digest};
+pub use plugin::{CallOptions, Plugin, PluginSource, RunOn, digest};
 pub use ticker::TICK;
 pub use watch::Deadline;

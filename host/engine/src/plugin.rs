@@ -7,18 +7,17 @@ use std::time::Duration;
 use sha2::{Digest as _, Sha256};
 use tidegate_contract::limits::Limits;
 use tidegate_contract::{
-    CallError, Delivery, JsonObject, OutputReceipt, ToolCall, ToolDefinition, ToolOutcome,
+    CallError, Delivery, JsonObject, OutputReceipt, Tenant, ToolCall, ToolDefinition, ToolOutcome,
 };
 use tidegate_sandbox::Handles;
-use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 use wasmtime::component::{Component, InstancePre};
 
+use crate::admission::{Claim, Need, Permit};
 use crate::bindings::exports::tidegate::plugin::{sink, tools};
-use crate::breach::Breach;
 use crate::call::{self, Unsaid};
 use crate::convert;
-use crate::engine::{MAX_MEMORIES, MEMORIES_PER_SLOT, Shared};
+use crate::engine::{MAX_MEMORIES, MAX_TABLES, Shared};
 use crate::error::EngineError;
 use crate::store::{CallState, Setup};
 use crate::watch::{Deadline, Watch};
@@ -59,17 +58,34 @@ pub(crate) struct Loaded {
     pub(crate) sink: Option<sink::GuestIndices>,
     digest: Box<str>,
     definitions: Arc<[ToolDefinition]>,
-    /// The engine's slots that one call takes: a slot comes with so many memories.
-    slots: u32,
+    /// What one call takes of the engine's pool.
+    need: Need,
 }
 
-/// When a call ends at the latest, and how its caller can end it.
+/// When a call ends at the latest, how its caller can end it, and where it runs.
 #[derive(Clone, Debug)]
 pub struct CallOptions {
     /// When the call ends at the latest; see [`Plugin::deadline`].
     pub deadline: Deadline,
     /// Ends the call when it is cancelled.
     pub cancel: CancellationToken,
+    /// Whose call it is: tenants take turns where calls wait for the engine.
+    pub tenant: Tenant,
+    /// The thread that the guest blocks.
+    pub run_on: RunOn,
+}
+
+/// The thread that a guest computes on and blocks in its host calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum RunOn {
+    /// One of the engine's own, so that the caller's thread goes on serving others.
+    #[default]
+    GuestThread,
+    /// The one that polls the call's future: for a caller that has nothing else to do until the call
+    /// ends. It saves the hop to another thread and back. The future must be driven by one thread
+    /// from start to end ([`Engine::block_on`](crate::Engine::block_on)), since the CPU limit counts
+    /// that thread's time.
+    CallerThread,
 }
 
 impl Plugin {
@@ -99,7 +115,7 @@ impl Plugin {
                 .map_err(EngineError::Threads)
         };
         let mut loaded = Loaded {
-            slots: slots(&component, engine),
+            need: need(&component),
             engine: Arc::clone(engine),
             setup: setup(Handles::default(), loading_limits(&limits))?,
             pre,
@@ -182,9 +198,13 @@ impl Plugin {
         call: ToolCall,
         options: CallOptions,
     ) -> Result<ToolOutcome, CallError> {
+        if options.run_on == RunOn::CallerThread {
+            let (_slot, watch) = self.start(options).await?;
+            return call::tool(&self.0, &call, watch).await;
+        }
         let loaded = Arc::clone(&self.0);
-        self.on_worker(options, move |watch| call::tool(&loaded, &call, watch))
-            .await
+        let job = async move |watch| call::tool(&loaded, &call, watch).await;
+        self.on_guest_thread(options, job).await
     }
 
     /// Hands one delivery to the plugin's sink in a fresh instance.
@@ -198,55 +218,58 @@ impl Plugin {
         delivery: Delivery,
         options: CallOptions,
     ) -> Result<OutputReceipt, CallError> {
+        if options.run_on == RunOn::CallerThread {
+            let (_slot, watch) = self.start(options).await?;
+            return call::delivery(&self.0, &delivery, watch).await;
+        }
         let loaded = Arc::clone(&self.0);
-        self.on_worker(options, move |watch| {
-            call::delivery(&loaded, &delivery, watch)
-        })
-        .await
+        let job = async move |watch| call::delivery(&loaded, &delivery, watch).await;
+        self.on_guest_thread(options, job).await
     }
 
-    async fn on_worker<T: Send + 'static>(
-        &self,
-        options: CallOptions,
-        job: impl FnOnce(Watch) -> Result<T, CallError> + Send + 'static,
-    ) -> Result<T, CallError> {
-        let cancel = options.cancel.child_token();
-        let _ends_with_this_future = cancel.clone().drop_guard();
+    /// Takes a slot and starts the clock of the calling thread.
+    async fn start(&self, options: CallOptions) -> Result<(Permit, Watch), CallError> {
         let slot = self.slot(&options).await?;
+        Ok((slot, self.watch(options)))
+    }
+
+    fn watch(&self, options: CallOptions) -> Watch {
         let cpu_budget = Duration::from_millis(self.limits().cpu_ms);
+        Watch::start(options.deadline, cpu_budget, options.cancel)
+    }
+
+    async fn on_guest_thread<T: Send + 'static>(
+        &self,
+        mut options: CallOptions,
+        job: impl AsyncFnOnce(Watch) -> Result<T, CallError> + Send + 'static,
+    ) -> Result<T, CallError> {
+        let slot = self.slot(&options).await?;
+        // The guest's thread does not end with this future, but this token does.
+        options.cancel = options.cancel.child_token();
+        let _ends_with_this_future = options.cancel.clone().drop_guard();
+        let plugin = self.clone();
         let start = move || {
             // Held by the thread, not by this future: a dropped future's guest still has its slot.
             let _slot = slot;
-            job(Watch::start(options.deadline, cpu_budget, cancel))
+            let watch = plugin.watch(options);
+            plugin.0.engine.block_on(job(watch))
         };
         self.0.engine.on_worker(start).await.unwrap_or_else(|| {
-            Err(CallError::HostFault {
-                reason: "the call's thread failed".to_owned(),
-            })
+            let reason = "the call's thread failed".to_owned();
+            Err(CallError::HostFault { reason })
         })
     }
 
-    /// Waits for one of the engine's slots, which several runtimes may share.
-    async fn slot(&self, options: &CallOptions) -> Result<OwnedSemaphorePermit, CallError> {
-        let free = &self.0.engine.free;
-        let slots = self.0.slots;
-        if let Ok(slot) = Arc::clone(free).try_acquire_many_owned(slots) {
-            return Ok(slot);
-        }
-        let limits = Limits {
-            deadline_ms: options.deadline.after_ms,
-            ..*self.limits()
+    /// Waits for room in the engine, which several runtimes may share.
+    async fn slot(&self, options: &CallOptions) -> Result<Permit, CallError> {
+        let claim = Claim {
+            tenant: options.tenant.clone(),
+            quota: None,
+            need: self.0.need,
+            cancel: options.cancel.clone(),
+            deadline: options.deadline,
         };
-        let ended = |breach: Breach| CallError::Ended {
-            status: breach.status(),
-            failure: breach.failure(&limits),
-        };
-        tokio::select! {
-            biased;
-            () = options.cancel.cancelled() => Err(ended(Breach::Cancelled)),
-            slot = Arc::clone(free).acquire_many_owned(slots) => slot.map_err(|_closed| CallError::Closed),
-            () = tokio::time::sleep_until(options.deadline.at.into()) => Err(ended(Breach::Deadline)),
-        }
+        self.0.engine.admission.admit(&claim).await
     }
 }
 
@@ -261,17 +284,23 @@ impl Loaded {
             sink: self.sink.clone(),
             digest: self.digest.clone(),
             definitions: Arc::clone(&self.definitions),
-            slots: self.slots,
+            need: self.need,
         }
     }
 }
 
-/// A component with more memories than a slot comes with takes several slots.
-fn slots(component: &Component, engine: &Shared) -> u32 {
-    let memories = component
+/// What one call of the component takes of the pool.
+fn need(component: &Component) -> Need {
+    let (memories, tables) = component
         .resources_required()
-        .map_or(MAX_MEMORIES, |required| required.num_memories);
-    memories.div_ceil(MEMORIES_PER_SLOT).clamp(1, engine.slots)
+        .map_or((MAX_MEMORIES, MAX_TABLES), |required| {
+            (required.num_memories, required.num_tables)
+        });
+    Need {
+        calls: 1,
+        memories: memories.min(MAX_MEMORIES),
+        tables: tables.min(MAX_TABLES),
+    }
 }
 
 /// A plugin with limits tighter than the defaults still has to say what its tools are: its calls
@@ -338,10 +367,14 @@ fn definitions(loaded: &Loaded) -> Result<Vec<ToolDefinition>, EngineError> {
     let deadline = Deadline::after_ms(limits.deadline_ms);
     let cpu_budget = Duration::from_millis(limits.cpu_ms);
     let watch = Watch::start(deadline, cpu_budget, CancellationToken::new());
-    let defined = call::definitions(loaded, watch).map_err(|source| EngineError::Ask {
-        plugin: plugin(),
-        source,
-    })?;
+    let asking = call::definitions(loaded, watch);
+    let defined = loaded
+        .engine
+        .block_on(asking)
+        .map_err(|source| EngineError::Ask {
+            plugin: plugin(),
+            source,
+        })?;
     let defined = defined.map_err(|unsaid| match unsaid {
         Unsaid::Shape(reason) => EngineError::Shape {
             plugin: plugin(),

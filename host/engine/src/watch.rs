@@ -6,6 +6,7 @@ use rustix::time::{ClockId, clock_gettime};
 use tokio_util::sync::CancellationToken;
 
 use crate::breach::Breach;
+use crate::ticker::TICK;
 
 /// When a call ends at the latest, and the limit that says so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,12 +33,14 @@ impl Deadline {
 pub(crate) struct Watch {
     deadline: Deadline,
     cpu_budget: Duration,
-    cpu_start: Duration,
+    /// The thread's CPU time when the call started, from the first tick on: reading that clock costs
+    /// as much as a tenth of a short call, and a short call sees no tick.
+    cpu_start: Option<Duration>,
     cancel: CancellationToken,
 }
 
 impl Watch {
-    /// Starts counting CPU time of the calling thread.
+    /// Watches a call that starts now.
     pub(crate) fn start(
         deadline: Deadline,
         cpu_budget: Duration,
@@ -46,30 +49,40 @@ impl Watch {
         Self {
             deadline,
             cpu_budget,
-            cpu_start: thread_cpu_time(),
+            cpu_start: None,
             cancel,
         }
     }
 
-    /// The bound that is passed now, if one is. Must be asked on the thread that started it.
-    pub(crate) fn breach(&self) -> Option<Breach> {
+    /// Whether the call is over before it starts.
+    pub(crate) fn ended(&self) -> Option<Breach> {
         if self.cancel.is_cancelled() {
             return Some(Breach::Cancelled);
         }
-        if Instant::now() >= self.deadline.at {
-            return Some(Breach::Deadline);
+        (Instant::now() >= self.deadline.at).then_some(Breach::Deadline)
+    }
+
+    /// The bound that is passed at this tick, if one is. Must be asked on the thread that runs the
+    /// guest, at every tick at which the guest computes.
+    pub(crate) fn breach(&mut self) -> Option<Breach> {
+        if let Some(breach) = self.ended() {
+            return Some(breach);
         }
-        let used = thread_cpu_time().saturating_sub(self.cpu_start);
-        (used >= self.cpu_budget).then_some(Breach::Cpu)
+        let now = thread_cpu_time();
+        // A guest computes for one tick at most before its first: it gets no more for nothing.
+        let start = *self
+            .cpu_start
+            .get_or_insert_with(|| now.saturating_sub(TICK));
+        (now.saturating_sub(start) >= self.cpu_budget).then_some(Breach::Cpu)
     }
 
     pub(crate) fn deadline(&self) -> Deadline {
         self.deadline
     }
 
-    /// A handle to wait for the cancellation.
-    pub(crate) fn cancelled(&self) -> CancellationToken {
-        self.cancel.clone()
+    /// What a waiting guest is raced against.
+    pub(crate) fn bounds(&self) -> (Deadline, CancellationToken) {
+        (self.deadline, self.cancel.clone())
     }
 
     pub(crate) fn is_cancelled(&self) -> bool {

@@ -123,5 +123,7 @@ fn options(context: &CallContext) -> CallOptions {
     CallOptions {
         deadline: context.deadline,
         cancel: context.cancel.clone(),
+        tenant: context.tenant.clone(),
+        run_on: context.run_on,
     }
 }

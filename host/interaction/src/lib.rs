@@ -22,8 +22,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod admission;
+mod blocking;
 mod bounds;
+mod caller;
 mod component;
 mod nodes;
 mod observe;
@@ -35,6 +36,8 @@ mod tool;
 
 pub mod flow;
 
+pub use blocking::Blocking;
+pub use caller::Caller;
 pub use component::{ComponentSink, ComponentTool};
 pub use nodes::Node;
 pub use observe::observe;
@@ -46,7 +49,7 @@ pub use tool::{BoxFuture, CallContext, Tool};
 
 pub use tidegate_contract as contract;
 pub use tidegate_engine::{
-    CallOptions, Deadline, Engine, EngineError, EngineSettings, Plugin, PluginSource,
+    CallOptions, Deadline, Engine, EngineError, EngineSettings, Plugin, PluginSource, RunOn,
 };
 pub use tidegate_sandbox::{Handles, LineSink, SandboxError, Workspace};
 pub use tokio_util::sync::CancellationToken;

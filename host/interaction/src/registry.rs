@@ -235,6 +235,23 @@ impl Prepared {
         &*self.0.tool
     }
 
+    /// A component reaches what it was granted, whoever calls it: a caller who may use less must not
+    /// use it through the component.
+    pub(crate) fn check_reach(&self, permissions: &Grant) -> Result<(), CallError> {
+        match self
+            .tool()
+            .grant()
+            .and_then(|grant| grant.beyond(permissions))
+        {
+            None => Ok(()),
+            Some((kind, name)) => Err(CallError::PermissionDenied {
+                kind,
+                name,
+                hint: "the tool can use it and the caller's grant does not have it".to_owned(),
+            }),
+        }
+    }
+
     /// Runs the tool and checks what it says. The call's id and the tool's name are the host's.
     pub(crate) async fn execute(
         &self,

@@ -1,6 +1,7 @@
 //! The runtime: the four nodes over one set of resources, with admission and an orderly end.
 
 use std::fmt;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -12,11 +13,12 @@ use tidegate_contract::{
     CallError, Delivery, ExternalResult, Failure, Observation, OutputReceipt, ReceiptStatus,
     Status, ToolCall, ToolDefinition, ToolOutcome, Value,
 };
-use tidegate_engine::{Deadline, Engine};
+use tidegate_engine::{Admission, Claim, Deadline, Engine, Need, Permit, RunOn};
 use tokio_util::sync::CancellationToken;
 
-use crate::admission::Admission;
+use crate::blocking::Blocking;
 use crate::bounds;
+use crate::caller::Caller;
 use crate::nodes::{self, Node};
 use crate::observe::observe;
 use crate::registry::ToolRegistry;
@@ -44,7 +46,7 @@ pub struct RuntimeOptions {
     pub sinks: Sinks,
     /// Calls that run at once. `None` means the slots of `engine`, or no bound without one.
     pub concurrency: Option<u32>,
-    /// Calls that may wait, at most [`MAX_QUEUE`]; 0 refuses at once.
+    /// Calls of one tenant that may wait, at most [`MAX_QUEUE`]; 0 refuses at once.
     pub queue: usize,
     /// The engine whose slots bound an unlimited concurrency.
     pub engine: Option<Engine>,
@@ -66,6 +68,8 @@ impl Default for RuntimeOptions {
 /// How one call is made.
 #[derive(Clone, Debug, Default)]
 pub struct InvokeOptions {
+    /// Who makes it.
+    pub caller: Caller,
     /// Ends the call when it is cancelled.
     pub cancel: CancellationToken,
     /// Shortens the deadline that the tool's limits set; it never lengthens it.
@@ -83,6 +87,7 @@ struct Inner {
     tools: ToolRegistry,
     sinks: Sinks,
     admission: Admission,
+    engine: Option<Engine>,
     closed: AtomicBool,
 }
 
@@ -115,15 +120,39 @@ impl Runtime {
             permissions: Arc::new(options.sandbox),
             tools: options.tools,
             sinks: options.sinks,
-            admission: Admission::new(concurrency, options.queue),
+            admission: Admission::new(Need::calls(concurrency), options.queue),
+            engine: options.engine,
             closed: AtomicBool::new(false),
         })))
     }
 
-    /// The tools that callers are permitted to use.
+    /// The tools that the runtime permits.
     #[must_use]
     pub fn tools(&self) -> Vec<ToolDefinition> {
         self.0.tools.list(&self.0.permissions)
+    }
+
+    /// The tools that one caller is permitted to use.
+    #[must_use]
+    pub fn tools_of(&self, caller: &Caller) -> Vec<ToolDefinition> {
+        self.0.tools.list(&self.permissions(caller))
+    }
+
+    /// Calls for a thread that may block; the guest runs on it. `None` without an engine.
+    #[must_use]
+    pub fn blocking(&self) -> Option<Blocking<'_>> {
+        let engine = self.0.engine.as_ref()?;
+        Some(Blocking {
+            runtime: self,
+            engine,
+        })
+    }
+
+    fn permissions(&self, caller: &Caller) -> Arc<Grant> {
+        match &caller.grant {
+            None => Arc::clone(&self.0.permissions),
+            Some(grant) => Arc::new(self.0.permissions.narrow(grant)),
+        }
     }
 
     /// Whether a node is there: TOOL and OBSERVE always, the others when their resources are.
@@ -185,11 +214,24 @@ impl Runtime {
         call: ToolCall,
         options: InvokeOptions,
     ) -> Result<ExternalResult, CallError> {
+        self.run_tool(call, options, RunOn::GuestThread).await
+    }
+
+    pub(crate) async fn run_tool(
+        &self,
+        call: ToolCall,
+        options: InvokeOptions,
+        run_on: RunOn,
+    ) -> Result<ExternalResult, CallError> {
         self.open()?;
-        let prepared = self.0.tools.prepare(&call, &self.0.permissions)?;
+        let permissions = self.permissions(&options.caller);
+        let prepared = self.0.tools.prepare(&call, &permissions)?;
+        if options.caller.grant.is_some() {
+            prepared.check_reach(&permissions)?;
+        }
         let bound = Bound::new(&prepared.tool().limits(), &options);
-        let _permit = self.admit(&bound, &options.cancel).await?;
-        let context = self.context(&bound, &options);
+        let _permit = self.admit(&bound, &options).await?;
+        let context = bound.context(permissions, &options, run_on);
         let cut = |status, failure| {
             let outcome = ToolOutcome::ended(status, failure);
             Ok(ExternalResult::new(&call.id, call.name.as_str(), outcome))
@@ -220,6 +262,15 @@ impl Runtime {
         delivery: Delivery,
         options: InvokeOptions,
     ) -> Result<OutputReceipt, CallError> {
+        self.run_sink(delivery, options, RunOn::GuestThread).await
+    }
+
+    pub(crate) async fn run_sink(
+        &self,
+        delivery: Delivery,
+        options: InvokeOptions,
+        run_on: RunOn,
+    ) -> Result<OutputReceipt, CallError> {
         self.open()?;
         let sink = self.0.sinks.choose(options.sink.as_deref())?;
         if let Err(error) = delivery.check(&bounds::of_delivery(&sink.limits())) {
@@ -229,8 +280,8 @@ impl Runtime {
             });
         }
         let bound = Bound::new(&sink.limits(), &options);
-        let _permit = self.admit(&bound, &options.cancel).await?;
-        let context = self.context(&bound, &options);
+        let _permit = self.admit(&bound, &options).await?;
+        let context = bound.context(self.permissions(&options.caller), &options, run_on);
         let cut = |_status, failure| {
             Ok(OutputReceipt {
                 delivery_id: delivery.delivery_id.as_str().to_owned(),
@@ -266,20 +317,15 @@ impl Runtime {
         }
     }
 
-    async fn admit(
-        &self,
-        bound: &Bound,
-        cancel: &CancellationToken,
-    ) -> Result<crate::admission::Permit, CallError> {
-        self.0.admission.admit(cancel, bound.0).await
-    }
-
-    fn context(&self, bound: &Bound, options: &InvokeOptions) -> CallContext {
-        CallContext {
-            permissions: Arc::clone(&self.0.permissions),
+    async fn admit(&self, bound: &Bound, options: &InvokeOptions) -> Result<Permit, CallError> {
+        let claim = Claim {
+            tenant: options.caller.tenant.clone(),
+            quota: options.caller.concurrency.map(NonZeroU32::get),
+            need: Need::calls(1),
             cancel: options.cancel.clone(),
             deadline: bound.0,
-        }
+        };
+        self.0.admission.admit(&claim).await
     }
 }
 
@@ -293,6 +339,21 @@ impl Bound {
             .unwrap_or(u64::MAX)
             .min(limits.deadline_ms);
         Self(Deadline::after_ms(deadline_ms))
+    }
+
+    fn context(
+        &self,
+        permissions: Arc<Grant>,
+        options: &InvokeOptions,
+        run_on: RunOn,
+    ) -> CallContext {
+        CallContext {
+            tenant: options.caller.tenant.clone(),
+            permissions,
+            cancel: options.cancel.clone(),
+            deadline: self.0,
+            run_on,
+        }
     }
 
     /// Runs `work`, and drops it when it neither ends by the deadline nor soon after.

@@ -6,8 +6,10 @@ use std::sync::Arc;
 
 use tidegate_contract::grant::Grant;
 use tidegate_contract::limits::Limits;
-use tidegate_contract::{CallError, JsonObject, Problem, ToolCall, ToolDefinition, ToolOutcome};
-use tidegate_engine::Deadline;
+use tidegate_contract::{
+    CallError, JsonObject, Problem, Tenant, ToolCall, ToolDefinition, ToolOutcome,
+};
+use tidegate_engine::{Deadline, RunOn};
 use tokio_util::sync::CancellationToken;
 
 /// A boxed future of a port's method.
@@ -99,10 +101,14 @@ pub trait Tool: Send + Sync {
 /// What a tool knows of its caller.
 #[derive(Clone, Debug)]
 pub struct CallContext {
+    /// Whose call it is.
+    pub tenant: Tenant,
     /// The caller's permissions.
     pub permissions: Arc<Grant>,
     /// Cancelled when the caller no longer wants the result.
     pub cancel: CancellationToken,
     /// When the call ends at the latest.
     pub deadline: Deadline,
+    /// The thread that the tool may block.
+    pub run_on: RunOn,
 }

@@ -1,0 +1,54 @@
+//! Calls from a thread that may block: the guest runs on that thread, without the hop to another
+//! and back, which costs several times what the call itself does.
+
+use tidegate_contract::{CallError, Delivery, ExternalResult, OutputReceipt, ToolCall};
+use tidegate_engine::{Engine, RunOn};
+
+use crate::runtime::{InvokeOptions, Runtime};
+
+/// A runtime's calls for a thread that may block; see [`Runtime::blocking`].
+#[derive(Clone, Copy, Debug)]
+pub struct Blocking<'a> {
+    pub(crate) runtime: &'a Runtime,
+    pub(crate) engine: &'a Engine,
+}
+
+impl Blocking<'_> {
+    /// As [`Runtime::act_tool`], on the calling thread.
+    ///
+    /// # Errors
+    ///
+    /// As [`Runtime::act_tool`].
+    ///
+    /// # Panics
+    ///
+    /// On a thread that polls futures, as any blocking call of a runtime does.
+    pub fn act_tool(
+        &self,
+        call: ToolCall,
+        options: InvokeOptions,
+    ) -> Result<ExternalResult, CallError> {
+        let call = self.runtime.run_tool(call, options, RunOn::CallerThread);
+        self.engine.block_on(call)
+    }
+
+    /// As [`Runtime::output`], on the calling thread.
+    ///
+    /// # Errors
+    ///
+    /// As [`Runtime::output`].
+    ///
+    /// # Panics
+    ///
+    /// On a thread that polls futures, as any blocking call of a runtime does.
+    pub fn output(
+        &self,
+        delivery: Delivery,
+        options: InvokeOptions,
+    ) -> Result<OutputReceipt, CallError> {
+        let delivery = self
+            .runtime
+            .run_sink(delivery, options, RunOn::CallerThread);
+        self.engine.block_on(delivery)
+    }
+}
