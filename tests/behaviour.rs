@@ -5,4 +5,5 @@ mod checks;
 mod deliver;
 mod native;
 mod observe;
+mod protocols;
 mod seed;

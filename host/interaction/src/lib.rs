@@ -34,6 +34,7 @@ mod sink;
 mod tool;
 
 pub mod flow;
+pub mod protocol;
 
 pub use component::{ComponentSink, ComponentTool};
 pub use nodes::Node;
