@@ -1,9 +1,13 @@
 //! What callers see: calls, observations, deliveries, flows.
 
+mod acting;
 mod admission;
 mod checks;
 mod deliver;
+mod graph;
+mod iterate;
 mod native;
 mod observe;
+mod orders;
 mod protocols;
 mod seed;
