@@ -1,9 +1,14 @@
 //! What callers see: calls, observations, deliveries, flows.
 
+mod acting;
 mod admission;
 mod checks;
 mod deliver;
+mod graph;
+mod iterate;
 mod native;
 mod observe;
+mod orders;
+mod protocols;
 mod seed;
 mod tenants;

@@ -159,3 +159,98 @@ fn files_that_are_no_flow_say_where_and_why() {
     assert_eq!(output.exit, 2);
     assert!(output.stderr.contains("$.missing"), "{}", output.stderr);
 }
+
+fn delivered(example: &str) -> (Vec<Value>, String) {
+    let allow = [
+        "--allow",
+        "tool=read_text",
+        "--allow",
+        "read",
+        "--allow",
+        "stdout",
+    ];
+    let output = tidegate(&[&["run", example][..], &allow].concat());
+    assert_eq!(output.exit, 0, "{}", output.stderr);
+    let lines = output.stdout.lines();
+    let lines = lines.map(|line| serde_json::from_str(line).unwrap());
+    (lines.collect(), output.stderr)
+}
+
+#[test]
+fn x4_the_graph_of_the_examples_reads_side_by_side_and_delivers_once() {
+    let (lines, stderr) = delivered("examples/graph.yaml");
+    assert_eq!(lines.len(), 1);
+    assert_eq!(lines[0]["id"], "read:delivery");
+    let content = &lines[0]["message"]["content"];
+    assert!(content[0].as_str().unwrap().contains("Tidegate"));
+    assert!(content[1].as_str().unwrap().contains("Apache License"));
+    for step in ["read_0", "read_1", "observe_0", "observe_1"] {
+        let line = format!("{step}: success (");
+        assert_eq!(stderr.matches(&line).count(), 1, "{stderr}");
+    }
+    assert!(
+        stderr
+            .trim_end()
+            .lines()
+            .last()
+            .unwrap()
+            .starts_with("output: accepted (")
+    );
+}
+
+#[test]
+fn x4_the_loop_of_the_examples_delivers_each_file() {
+    let (lines, stderr) = delivered("examples/loop.yaml");
+    let ids: Vec<&Value> = lines.iter().map(|line| &line["id"]).collect();
+    assert_eq!(ids, [&json!("read:0:delivery"), &json!("read:1:delivery")]);
+    let content = |at: usize| lines[at]["message"]["content"].as_str().unwrap();
+    assert!(content(0).contains("Tidegate"));
+    assert!(content(1).contains("Apache License"));
+    assert_eq!(stderr.matches("output: accepted").count(), 2, "{stderr}");
+}
+
+#[test]
+fn x4_a_graph_or_loop_that_can_not_run_is_refused_with_the_file() {
+    let observing = "node: INTERACTION.OBSERVE, in: 1";
+    for (text, words) in [
+        (
+            format!(
+                "id: a\nflow: {{ graph: [{{ name: a, after: [b], {observing} }}, \
+                 {{ name: b, after: [a], {observing} }}] }}\n"
+            ),
+            "flow.yaml: steps of a graph wait for each other: a after b after a",
+        ),
+        (
+            format!("id: a\nflow: {{ graph: [{{ name: a, after: [z], {observing} }}] }}\n"),
+            "flow.yaml: step `a` comes after `z`, which is not in its graph",
+        ),
+        (
+            "id: a\nflow: { loop: { name: l, body: { seq: [] }, done: true, \
+             max_iterations: 10001 } }\n"
+                .to_owned(),
+            "flow.yaml: loop `l`: max_iterations must be from 1 to 10000",
+        ),
+        (
+            "id: a\nflow: { seq: [] }\nlimits: { nodes: 0 }\n".to_owned(),
+            "flow.yaml: limits.nodes must be from 1 to 1024, not 0",
+        ),
+        (
+            "id: a\nflow: { loop: { name: l, body: { seq: [] } } }\n".to_owned(),
+            "done",
+        ),
+        (
+            "id: a\nflow: { loop: { name: l, body: { seq: [] }, done: { $eq: [1] } } }\n"
+                .to_owned(),
+            "`$eq` takes a list of two expressions",
+        ),
+    ] {
+        let output = flow(&text, &[]);
+        assert_eq!(output.exit, 2, "{text}");
+        assert!(output.stderr.contains(words), "{text}\n{}", output.stderr);
+    }
+    let endless = "id: a\nflow: { loop: { name: l, body: { seq: [] }, done: false } }\n";
+    let output = flow(endless, &["--json"]);
+    assert_eq!(output.exit, 2, "nothing ran");
+    let words = "loop `l` is not done after max_iterations = 32";
+    assert!(output.stderr.contains(words), "{}", output.stderr);
+}

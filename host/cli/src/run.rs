@@ -1,5 +1,6 @@
 //! `tidegate run`: a flow file from the shell (SPEC L3).
 
+use std::collections::HashMap;
 use std::time::Instant;
 
 use anyhow::{Context as _, bail};
@@ -28,10 +29,7 @@ pub(crate) async fn run(arguments: &RunArguments) -> Exit {
         cancel: interrupt::token(),
         ..InvokeOptions::default()
     };
-    let mut progress = Steps {
-        started: Instant::now(),
-        made: 0,
-    };
+    let mut progress = Steps::default();
     let ended = flow
         .run(&host.runtime, input, &options, &mut progress)
         .await;
@@ -56,6 +54,8 @@ pub(crate) async fn run(arguments: &RunArguments) -> Exit {
 
 async fn prepare(arguments: &RunArguments) -> anyhow::Result<(Flow, JsonObject, plugins::Host)> {
     let flow: Flow = yaml::read(&arguments.flow)?;
+    flow.check()
+        .with_context(|| arguments.flow.display().to_string())?;
     let input = match arguments.input.as_deref() {
         None => JsonObject::new(),
         Some(text) => match json::parse(text, &JsonBounds::default()).context("--input")? {
@@ -81,21 +81,26 @@ fn show(result: Option<Value>, context: Value, arguments: &RunArguments, sink_pr
     }
 }
 
-/// One line for each step, on stderr.
+/// One line for each step, on stderr, when it ends.
+#[derive(Default)]
 struct Steps {
-    started: Instant,
+    /// When the steps that run were started, by name. Of those that run side by side, no two have
+    /// one name.
+    started: HashMap<String, Instant>,
     /// Steps that gave an output.
     made: u32,
 }
 
 impl Progress for Steps {
-    fn started(&mut self, _step: &Step) {
-        self.started = Instant::now();
+    fn started(&mut self, step: &Step) {
+        let name = step.name.as_str().to_owned();
+        self.started.insert(name, Instant::now());
     }
 
     fn ended(&mut self, step: &Step, end: StepEnd<'_>) {
-        let milliseconds = self.started.elapsed().as_millis();
         let name = step.name.as_str();
+        let started = self.started.remove(name);
+        let milliseconds = started.map_or(0, |started| started.elapsed().as_millis());
         let word = match end {
             StepEnd::Output(output) => {
                 self.made = self.made.saturating_add(1);
@@ -107,5 +112,105 @@ impl Progress for Steps {
             StepEnd::Error(error) => error.code(),
         };
         print::warning(&format!("{name}: {word} ({milliseconds} ms)"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use tidegate::Node::{ActTool, Observe, Output};
+    use tidegate::flow::{Expression, FlowLimits, Loop, Node, StepName};
+
+    use super::*;
+
+    fn expression(value: Value) -> Expression {
+        Expression::try_from(value).unwrap()
+    }
+
+    #[test]
+    fn x4_a_graph_in_rust_is_the_graph_of_the_file() {
+        let call = |id: &str, file: &str| {
+            let arguments = json!({"path": {"$path": file}});
+            json!({"call": {"id": id, "name": "read_text", "arguments": arguments}})
+        };
+        let content = |name: &str| json!({ "$path": format!("$.{name}.message.content") });
+        let steps = [
+            Step::new("read_0", ActTool, call("read:0", "$.files[0]")),
+            Step::new("read_1", ActTool, call("read:1", "$.files[1]")),
+            Step::new(
+                "observe_0",
+                Observe,
+                json!({"result": {"$path": "$.read_0"}}),
+            )
+            .and_then(|step| step.after(&["read_0"])),
+            Step::new(
+                "observe_1",
+                Observe,
+                json!({"result": {"$path": "$.read_1"}}),
+            )
+            .and_then(|step| step.after(&["read_1"])),
+            Step::new(
+                "output",
+                Output,
+                json!({
+                    "deliveryId": "read:delivery",
+                    "message": {
+                        "role": "assistant",
+                        "content": [content("observe_0"), content("observe_1")],
+                    },
+                }),
+            )
+            .and_then(|step| step.after(&["observe_0", "observe_1"])),
+        ];
+        let in_rust = Flow {
+            id: "read-side-by-side".to_owned(),
+            init: json!({"files": ["README.md", "LICENSE"]})
+                .as_object()
+                .unwrap()
+                .clone(),
+            flow: Node::Graph(steps.into_iter().map(Result::unwrap).collect()),
+            result: None,
+            limits: FlowLimits::default(),
+        };
+        let file: Flow =
+            yaml::parse(include_str!("../../../examples/graph.yaml"), "graph").unwrap();
+        assert_eq!(file, in_rust);
+        assert_eq!(file.check(), Ok(()));
+    }
+
+    #[test]
+    fn x4_a_loop_in_rust_is_the_loop_of_the_file() {
+        let arguments = json!({"path": {"$path": "$.path"}});
+        let call = json!({"id": {"$path": "$.id"}, "name": "read_text", "arguments": arguments});
+        let message = json!({
+            "role": "assistant", "content": {"$path": "$.observe.message.content"},
+        });
+        let steps = [
+            Step::new("read", ActTool, json!({ "call": call })),
+            Step::new("observe", Observe, json!({"result": {"$path": "$.read"}}))
+                .and_then(|step| step.after(&["read"])),
+            Step::new(
+                "output",
+                Output,
+                json!({"deliveryId": {"$path": "$.delivery"}, "message": message}),
+            )
+            .and_then(|step| step.after(&["observe"])),
+        ];
+        let in_rust = Node::Loop(Box::new(Loop {
+            name: StepName::try_from("file".to_owned()).unwrap(),
+            state: expression(json!({"$path": "$.files"})),
+            bind: expression(json!({
+                "path": {"$path": "$.file.path"},
+                "id": {"$path": "$.file.id"},
+                "delivery": {"$path": "$.file.delivery"},
+            })),
+            body: Node::Graph(steps.into_iter().map(Result::unwrap).collect()),
+            update: Some(expression(json!({"$path": "$.file.next"}))),
+            done: expression(json!({"$eq": [{"$path": "$.file"}, null]})),
+            max_iterations: 2,
+        }));
+        let file: Flow = yaml::parse(include_str!("../../../examples/loop.yaml"), "loop").unwrap();
+        assert_eq!(file.flow, in_rust);
+        assert_eq!(file.check(), Ok(()));
     }
 }

@@ -35,6 +35,7 @@ mod sink;
 mod tool;
 
 pub mod flow;
+pub mod protocol;
 
 pub use blocking::Blocking;
 pub use caller::Caller;

@@ -1,14 +1,11 @@
-//! Expressions: what a step's input is made from.
+//! Expressions: what a step's input, a loop's state and its end are made from.
 
 use serde::Deserialize;
 use serde_json::Value;
 use thiserror::Error;
-use tidegate_contract::json::{self, JsonBounds, JsonObject};
 
+use super::comparison::Comparison;
 use super::path::{Path, PathError};
-
-/// Most bytes that one expression copies out of the context: more than any node takes.
-pub const GATHERED_BYTES: usize = 32 * 1024 * 1024;
 
 /// Deepest nesting of an expression.
 const DEPTH: usize = 64;
@@ -25,6 +22,16 @@ pub enum Expression {
     Object(Vec<(String, Self)>),
     /// A list, each item an expression.
     Array(Vec<Self>),
+    /// `{$eq: [a, b]}` and its kin: whether two values compare so.
+    Compare(Comparison, Box<[Self; 2]>),
+    /// `{$not: a}`: the other boolean.
+    Not(Box<Self>),
+    /// `{$and: […]}`: whether all are true. The first false one ends it.
+    All(Vec<Self>),
+    /// `{$or: […]}`: whether one is true. The first true one ends it.
+    Any(Vec<Self>),
+    /// `{$exists: "$.a.b"}`: whether something is at a place of the context. A null is something.
+    Exists(Path),
 }
 
 /// Why a value is no expression.
@@ -32,15 +39,22 @@ pub enum Expression {
 pub enum ExpressionError {
     /// A key that starts with `$` is no operator.
     #[error(
-        "unknown operator `{0}`; there are `$path` and `$lit` (which takes any value as it is)"
+        "unknown operator `{0}`; there are `$path`, `$lit` (which takes any value as it is), \
+         `$eq`, `$ne`, `$lt`, `$lte`, `$gt`, `$gte`, `$not`, `$and`, `$or`, `$exists`"
     )]
     Operator(String),
     /// An operator stands beside other keys.
     #[error("`{0}` must be the only key of its mapping")]
     NotAlone(String),
-    /// `$path` takes a path.
-    #[error("`$path` takes a text like `$.a.b`")]
-    NotAPath,
+    /// The operator takes a path.
+    #[error("`{0}` takes a text like `$.a.b`")]
+    NotAPath(&'static str),
+    /// The operator compares two values.
+    #[error("`{0}` takes a list of two expressions")]
+    NotAPair(&'static str),
+    /// The operator takes a list that is not empty.
+    #[error("`{0}` takes a list of one expression or more")]
+    NotAList(&'static str),
     /// The path can't be read.
     #[error(transparent)]
     Path(#[from] PathError),
@@ -50,20 +64,29 @@ pub enum ExpressionError {
 }
 
 impl Expression {
+    /// The expression that gives null.
+    #[must_use]
+    pub fn null() -> Self {
+        Self::Literal(Value::Null)
+    }
+
+    /// The expression that gives an empty object.
+    #[must_use]
+    pub fn empty_object() -> Self {
+        Self::Object(Vec::new())
+    }
+
     fn new(value: Value, depth: usize) -> Result<Self, ExpressionError> {
         if depth > DEPTH {
             return Err(ExpressionError::TooDeep);
         }
         match value {
-            Value::Array(items) => {
-                let items = items.into_iter().map(|item| Self::new(item, depth + 1));
-                Ok(Self::Array(items.collect::<Result<_, _>>()?))
-            }
+            Value::Array(items) => Self::list(items, depth).map(Self::Array),
             Value::Object(map) => {
                 if let Some(operator) = map.keys().find(|key| key.starts_with('$')).cloned() {
                     let mut entries = map.into_iter();
                     return match (entries.next(), entries.next()) {
-                        (Some((key, argument)), None) => Self::operator(&key, argument),
+                        (Some((key, argument)), None) => Self::operator(&key, argument, depth),
                         _ => Err(ExpressionError::NotAlone(operator)),
                     };
                 }
@@ -78,54 +101,71 @@ impl Expression {
         }
     }
 
-    fn operator(name: &str, argument: Value) -> Result<Self, ExpressionError> {
-        match (name, argument) {
-            ("$path", Value::String(path)) => Ok(Self::Path(Path::parse(&path)?)),
-            ("$path", _) => Err(ExpressionError::NotAPath),
-            ("$lit", value) => Ok(Self::Literal(value)),
-            (other, _) => Err(ExpressionError::Operator(other.to_owned())),
-        }
+    fn list(items: Vec<Value>, depth: usize) -> Result<Vec<Self>, ExpressionError> {
+        let items = items.into_iter().map(|item| Self::new(item, depth + 1));
+        items.collect()
     }
 
-    /// The value in a context.
-    ///
-    /// # Errors
-    ///
-    /// [`PathError::NotFound`] when a path leads nowhere, [`PathError::TooLarge`] when paths gather
-    /// more than [`GATHERED_BYTES`].
-    pub fn evaluate(&self, context: &Value) -> Result<Value, PathError> {
-        self.gather(context, &mut { GATHERED_BYTES })
-    }
-
-    fn gather(&self, context: &Value, left_bytes: &mut usize) -> Result<Value, PathError> {
-        match self {
-            Self::Path(path) => {
-                let value = path.get(context)?;
-                let bounds = JsonBounds {
-                    bytes: *left_bytes,
-                    depth: json::MAX_DEPTH,
+    fn operator(name: &str, argument: Value, depth: usize) -> Result<Self, ExpressionError> {
+        match name {
+            "$path" => Ok(Self::Path(path("$path", &argument)?)),
+            "$exists" => Ok(Self::Exists(path("$exists", &argument)?)),
+            "$lit" => Ok(Self::Literal(argument)),
+            "$not" => Ok(Self::Not(Box::new(Self::new(argument, depth + 1)?))),
+            "$and" => Ok(Self::All(Self::some("$and", argument, depth)?)),
+            "$or" => Ok(Self::Any(Self::some("$or", argument, depth)?)),
+            other => {
+                let mut comparisons = Comparison::ALL.into_iter();
+                let Some(comparison) = comparisons.find(|known| known.as_str() == other) else {
+                    let shown = tidegate_contract::text::cut(other, 64);
+                    return Err(ExpressionError::Operator(shown.to_owned()));
                 };
-                // Measured before it is copied: many paths may lead to one large value.
-                let size =
-                    json::measure(value, &bounds).map_err(|_passed| PathError::TooLarge {
-                        limit_bytes: GATHERED_BYTES,
-                    })?;
-                *left_bytes = left_bytes.saturating_sub(size);
-                Ok(value.clone())
-            }
-            Self::Literal(value) => Ok(value.clone()),
-            Self::Object(entries) => {
-                let mut object = JsonObject::new();
-                for (key, item) in entries {
-                    object.insert(key.clone(), item.gather(context, left_bytes)?);
-                }
-                Ok(Value::Object(object))
-            }
-            Self::Array(items) => {
-                let items = items.iter().map(|item| item.gather(context, left_bytes));
-                items.collect::<Result<_, _>>().map(Value::Array)
+                let pair = match argument {
+                    Value::Array(items) => Self::list(items, depth)?.try_into().ok(),
+                    _ => None,
+                };
+                let pair = pair.ok_or(ExpressionError::NotAPair(comparison.as_str()))?;
+                Ok(Self::Compare(comparison, Box::new(pair)))
             }
         }
+    }
+
+    fn some(
+        operator: &'static str,
+        argument: Value,
+        depth: usize,
+    ) -> Result<Vec<Self>, ExpressionError> {
+        match argument {
+            Value::Array(items) if !items.is_empty() => Self::list(items, depth),
+            _ => Err(ExpressionError::NotAList(operator)),
+        }
+    }
+
+    /// Shows each path that the expression reads.
+    pub(super) fn paths<'a>(&'a self, see: &mut dyn FnMut(&'a Path)) {
+        let items = match self {
+            Self::Path(path) | Self::Exists(path) => return see(path),
+            Self::Literal(_) => return,
+            Self::Object(entries) => {
+                for (_key, item) in entries {
+                    item.paths(see);
+                }
+                return;
+            }
+            Self::Array(items) | Self::All(items) | Self::Any(items) => items,
+            Self::Compare(_, pair) => pair.as_slice(),
+            Self::Not(item) => std::slice::from_ref(item.as_ref()),
+        };
+        for item in items {
+            item.paths(see);
+        }
+    }
+}
+
+fn path(operator: &'static str, argument: &Value) -> Result<Path, ExpressionError> {
+    match argument {
+        Value::String(path) => Ok(Path::parse(path)?),
+        _ => Err(ExpressionError::NotAPath(operator)),
     }
 }
 
@@ -144,40 +184,42 @@ mod tests {
     use super::*;
 
     #[test]
-    fn i11_what_paths_gather_is_bounded() {
-        let large = "x".repeat(1024 * 1024);
-        let context = json!({ "large": large });
-        let many = |count: usize| {
-            let path = json!({"$path": "$.large"});
-            Expression::try_from(Value::Array(vec![path; count])).unwrap()
+    fn i11_operators_say_what_they_take() {
+        let check = |expression: Value, error: ExpressionError| {
+            let read = Expression::try_from(expression.clone());
+            assert_eq!(read, Err(error), "{expression}");
         };
-        assert!(many(31).evaluate(&context).is_ok());
-        let passed = many(32).evaluate(&context);
-        assert!(matches!(passed, Err(PathError::TooLarge { .. })));
+        for wrong in [json!(1), json!([1]), json!([1, 2, 3]), json!({"a": 1})] {
+            check(json!({ "$eq": wrong }), ExpressionError::NotAPair("$eq"));
+        }
+        for wrong in [json!(true), json!([])] {
+            check(json!({ "$and": wrong }), ExpressionError::NotAList("$and"));
+            check(json!({ "$or": wrong }), ExpressionError::NotAList("$or"));
+        }
+        let path = json!({"$path": "$.a"});
+        check(
+            json!({ "$exists": path }),
+            ExpressionError::NotAPath("$exists"),
+        );
+        check(json!({"$path": 1}), ExpressionError::NotAPath("$path"));
+        check(
+            json!({"$xor": [1, 2]}),
+            ExpressionError::Operator("$xor".to_owned()),
+        );
+        check(
+            json!({"$eq": [1, 1], "$not": true}),
+            ExpressionError::NotAlone("$eq".to_owned()),
+        );
     }
 
     #[test]
-    fn i11_values_stand_for_themselves_and_operators_are_marked() {
-        let context = json!({"file": "a.md", "n": null});
-        let check = |expression: Value, expected: Option<Value>| {
-            let value = Expression::try_from(expression.clone())
-                .ok()
-                .and_then(|expression| expression.evaluate(&context).ok());
-            assert_eq!(value, expected, "{expression}");
+    fn i11_expressions_nest_at_most_64_deep() {
+        let nested = |depth: usize| {
+            let nest = |inside: Value, _| json!({ "$not": inside });
+            Expression::try_from((0..depth).fold(json!(true), nest))
         };
-        check(json!({"path": "$.file"}), Some(json!({"path": "$.file"})));
-        check(
-            json!({"path": {"$path": "$.file"}}),
-            Some(json!({"path": "a.md"})),
-        );
-        check(json!([{"$path": "$.n"}, 1]), Some(json!([null, 1])));
-        check(
-            json!({"$lit": {"$path": "$.file"}}),
-            Some(json!({"$path": "$.file"})),
-        );
-        check(json!({"$path": "$.missing"}), None);
-        check(json!({"$path": 1}), None);
-        check(json!({"$upper": "a"}), None);
-        check(json!({"$path": "$.file", "b": 1}), None);
+        assert!(nested(63).is_ok());
+        assert!(nested(64).is_ok());
+        assert_eq!(nested(65), Err(ExpressionError::TooDeep));
     }
 }

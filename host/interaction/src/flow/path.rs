@@ -38,12 +38,6 @@ pub enum PathError {
     /// Nothing is there.
     #[error("the context has nothing at `{0}`")]
     NotFound(String),
-    /// What was gathered is larger than any input may be.
-    #[error("the expression gathers more than {limit_bytes} bytes")]
-    TooLarge {
-        /// The bound.
-        limit_bytes: usize,
-    },
     /// Writing would replace something that is no object, or reach into a list.
     #[error("can't write `{0}`: the context holds something else on the way")]
     Occupied(String),
@@ -76,6 +70,13 @@ impl Path {
             segments.push(parser.segment()?);
         }
         Ok(Self { segments })
+    }
+
+    /// Whether one of the two places is the other or stands inside it.
+    #[must_use]
+    pub fn overlaps(&self, other: &Self) -> bool {
+        let mut pairs = self.segments.iter().zip(&other.segments);
+        pairs.all(|(one, another)| one == another)
     }
 
     /// The value at this place.
@@ -236,6 +237,21 @@ mod tests {
         ] {
             check(bad, None);
         }
+    }
+
+    #[test]
+    fn x4_places_overlap_when_one_is_inside_the_other() {
+        let check = |one: &str, other: &str, overlap: bool| {
+            let (one, other) = (Path::parse(one).unwrap(), Path::parse(other).unwrap());
+            assert_eq!(one.overlaps(&other), overlap, "{one} {other}");
+            assert_eq!(other.overlaps(&one), overlap, "{other} {one}");
+        };
+        check("$.a", "$.a", true);
+        check("$.a", "$.a.b[0]", true);
+        check("$", "$.a", true);
+        check("$.a", "$.b", false);
+        check("$.a.b", "$.a.c", false);
+        check("$.a", "$.ab", false);
     }
 
     #[test]
