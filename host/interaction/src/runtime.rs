@@ -1,5 +1,7 @@
 //! The runtime: the four nodes over one set of resources, with admission and an orderly end.
 
+mod rehearse;
+
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
