@@ -1,5 +1,6 @@
 //! What people and scripts see (SPEC L5): stdout carries results and nothing else.
 
+use std::borrow::Cow;
 use std::io::{self, IsTerminal as _, Write as _};
 
 use serde::Serialize;
@@ -18,14 +19,36 @@ pub(crate) fn json(value: &impl Serialize) {
 /// control characters are shown, not obeyed.
 pub(crate) fn text(text: &str) {
     let mut out = io::stdout().lock();
-    let written = if out.is_terminal() {
-        let end = if text.ends_with('\n') { "" } else { "\n" };
-        out.write_all(visible(text).as_bytes())
-            .and_then(|()| out.write_all(end.as_bytes()))
+    let reader = if out.is_terminal() {
+        Reader::Terminal
     } else {
-        out.write_all(text.as_bytes())
+        Reader::Pipe
     };
+    let written = out.write_all(shown(text, reader).as_bytes());
     report(written.and_then(|()| out.flush()));
+}
+
+/// Who reads stdout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reader {
+    Terminal,
+    Pipe,
+}
+
+fn shown(text: &str, reader: Reader) -> Cow<'_, str> {
+    match reader {
+        Reader::Pipe => Cow::Borrowed(text),
+        Reader::Terminal => {
+            let end = if text.ends_with('\n') { "" } else { "\n" };
+            Cow::Owned(visible(text) + end)
+        }
+    }
+}
+
+/// Prints bytes of the program's own as they are.
+pub(crate) fn bytes(bytes: &[u8]) {
+    let mut out = io::stdout().lock();
+    report(out.write_all(bytes).and_then(|()| out.flush()));
 }
 
 /// Prints one line for people to stderr.
@@ -65,7 +88,7 @@ fn is_bidi(character: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::visible;
+    use super::{Reader, shown, visible};
 
     #[test]
     fn l5_control_characters_are_shown_on_a_terminal() {
@@ -75,5 +98,26 @@ mod tests {
         check("\x1b]0;t\x07", "\\u{1b}]0;t\\u{7}");
         check("x\u{202e}gpj", "x\\u{202e}gpj");
         check("\u{9b}1m", "\\u{9b}1m");
+    }
+
+    #[test]
+    fn l5_every_control_and_bidi_character_is_escaped_and_its_neighbours_are_not() {
+        let escaped = [0x00..=0x08, 0x0b..=0x1f, 0x7f..=0x9f]
+            .into_iter()
+            .chain([0x2028..=0x202e, 0x2066..=0x2069]);
+        for code in escaped.flatten() {
+            let character = char::from_u32(code).unwrap();
+            let text = visible(&character.to_string());
+            assert_eq!(text, format!("\\u{{{code:x}}}"));
+        }
+        let kept = "\t\n\u{20}\u{7e}\u{a0}\u{2027}\u{202f}\u{2065}\u{206a}";
+        assert_eq!(visible(kept), kept);
+    }
+
+    #[test]
+    fn l5_a_pipe_gets_exact_bytes_and_a_terminal_an_end() {
+        assert_eq!(shown("\u{1b}[1m", Reader::Pipe), "\u{1b}[1m");
+        assert_eq!(shown("\u{1b}", Reader::Terminal), "\\u{1b}\n");
+        assert_eq!(shown("a\n", Reader::Terminal), "a\n");
     }
 }

@@ -3,9 +3,9 @@
 use std::time::Instant;
 
 use anyhow::{Context as _, bail};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tidegate::InvokeOptions;
-use tidegate::flow::{Flow, FlowError, Progress, Step, StepEnd};
+use tidegate::flow::{Flow, FlowError, Node, Progress, Step, StepEnd};
 use tidegate_contract::JsonObject;
 use tidegate_contract::json::{self, JsonBounds};
 
@@ -15,11 +15,7 @@ use crate::{interrupt, plugins, print, yaml};
 
 /// Runs the command.
 pub(crate) async fn run(arguments: &RunArguments) -> Exit {
-    let form = if arguments.json {
-        Form::Json
-    } else {
-        Form::Text
-    };
+    let form = Form::of(arguments.json);
     let (flow, input, host) = match prepare(arguments).await {
         Ok(prepared) => prepared,
         Err(error) => return refusal::usage(&error, form),
@@ -28,6 +24,9 @@ pub(crate) async fn run(arguments: &RunArguments) -> Exit {
         cancel: interrupt::token(),
         ..InvokeOptions::default()
     };
+    if arguments.dry_run {
+        return rehearse(&flow, input, &host, &options, form);
+    }
     let mut progress = Steps {
         started: Instant::now(),
         made: 0,
@@ -51,6 +50,48 @@ pub(crate) async fn run(arguments: &RunArguments) -> Exit {
         Exit::Refused if progress.made > 0 => Exit::Failed,
         Exit::Success if options.cancel.is_cancelled() => Exit::Failed,
         exit => exit,
+    }
+}
+
+/// Shows the steps in place of running them; the first is checked, since only its input is known.
+fn rehearse(
+    flow: &Flow,
+    input: JsonObject,
+    host: &plugins::Host,
+    options: &InvokeOptions,
+    form: Form,
+) -> Exit {
+    let steps = steps(&flow.flow);
+    let context = flow.context(input);
+    if let Some(first) = steps.first() {
+        let options = InvokeOptions {
+            sink: first.sink.clone(),
+            ..options.clone()
+        };
+        let input = match first.r#in.evaluate(&context) {
+            Ok(input) => input,
+            Err(error) => {
+                let error = anyhow::Error::new(error);
+                let step = format!("step `{}`", first.name.as_str());
+                return refusal::usage(&error.context(step), form);
+            }
+        };
+        if let Err(error) = host.runtime.check(first.node, input, &options) {
+            return refusal::report(&error, form);
+        }
+    }
+    let node = |step: &&Step| json!({"name": step.name.as_str(), "node": step.node.as_str()});
+    let would = json!({"run": flow.id, "steps": steps.iter().map(node).collect::<Vec<_>>()});
+    let line = |step: &&Step| format!("run {} ({})", step.name.as_str(), step.node);
+    let lines: Vec<String> = steps.iter().map(line).collect();
+    host.plan.show(&would, &lines, form)
+}
+
+/// The steps of a flow in the order in which they run.
+fn steps(node: &Node) -> Vec<&Step> {
+    match node {
+        Node::Step(step) => vec![step],
+        Node::Seq(nodes) => nodes.iter().flat_map(steps).collect(),
     }
 }
 
