@@ -133,6 +133,15 @@ fn l4_unknown_keys_duplicates_and_wrong_types_name_file_line_and_column() {
             "tidegate.yaml:1",
             "list of names",
         ),
+        ("plugins: [{ name: a }]\n", "tidegate.yaml:1", "component"),
+    ] {
+        refused(config, &[place, word]);
+    }
+}
+
+#[test]
+fn c1_numbers_of_the_file_are_exact_or_refused_with_their_place() {
+    for (config, place, word) in [
         (
             "interaction: { concurrency: -1 }\n",
             "tidegate.yaml:1:29",
@@ -148,10 +157,13 @@ fn l4_unknown_keys_duplicates_and_wrong_types_name_file_line_and_column() {
             "tidegate.yaml:4:19",
             "exactly",
         ),
-        ("plugins: [{ name: a }]\n", "tidegate.yaml:1", "component"),
     ] {
         refused(config, &[place, word]);
     }
+}
+
+#[test]
+fn l4_values_out_of_range_name_their_key_and_what_it_takes() {
     refused("limits: { deadline: 5 }\n", &["deadline", "deadline_ms"]);
     refused(
         "limits: { deadline_ms: 99999999 }\n",

@@ -21,7 +21,7 @@ fn start(tool: &str, arguments: &str) -> Child {
     drop(child.stdin.take());
     let start = Instant::now();
     while !catches_interrupts(child.id()) {
-        if start.elapsed() > Duration::from_secs(60) || child.try_wait().unwrap().is_some() {
+        if start.elapsed() > Duration::from_mins(1) || child.try_wait().unwrap().is_some() {
             child.kill().unwrap();
             panic!("it ended, or never caught interrupts");
         }
@@ -49,7 +49,7 @@ fn exit(mut child: Child) -> Option<i32> {
         if let Some(status) = child.try_wait().unwrap() {
             return status.code();
         }
-        if start.elapsed() > Duration::from_secs(60) {
+        if start.elapsed() > Duration::from_mins(1) {
             child.kill().unwrap();
             panic!("the interrupted command hangs");
         }

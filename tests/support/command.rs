@@ -96,7 +96,7 @@ fn prepared(
 }
 
 /// How long a command may take before it counts as hanging: far longer than any does.
-const HANGING: Duration = Duration::from_secs(120);
+const HANGING: Duration = Duration::from_mins(2);
 
 fn finish(mut command: Command, input: &str) -> Output {
     let start = Instant::now();

@@ -5,14 +5,22 @@ use std::io::{self, IsTerminal as _, Write as _};
 
 use serde::Serialize;
 
-/// Prints one JSON document on a line of its own.
+/// Prints one JSON document on a line of its own; on a terminal what JSON leaves of control
+/// characters is escaped too, which changes no value.
 pub(crate) fn json(value: &impl Serialize) {
     let mut out = io::stdout().lock();
-    let written = serde_json::to_writer(&mut out, value)
-        .map_err(io::Error::other)
-        .and_then(|()| out.write_all(b"\n"))
-        .and_then(|()| out.flush());
-    report(written);
+    let written = if out.is_terminal() {
+        serde_json::to_string(value)
+            .map_err(io::Error::other)
+            .and_then(|text| out.write_all(json_visible(&text).as_bytes()))
+    } else {
+        serde_json::to_writer(&mut out, value).map_err(io::Error::other)
+    };
+    report(
+        written
+            .and_then(|()| out.write_all(b"\n"))
+            .and_then(|()| out.flush()),
+    );
 }
 
 /// Prints a tool's text: exact bytes into a pipe; on a terminal a final newline is added and
@@ -72,13 +80,34 @@ fn visible(text: &str) -> String {
     for character in text.chars() {
         match character {
             '\n' | '\t' => shown.push(character),
-            '\u{2028}' | '\u{2029}' => shown.extend(character.escape_unicode()),
-            _ if character.is_control() => shown.extend(character.escape_unicode()),
-            _ if is_bidi(character) => shown.extend(character.escape_unicode()),
+            _ if is_obeyed(character) => shown.extend(character.escape_unicode()),
             _ => shown.push(character),
         }
     }
     shown
+}
+
+/// A JSON text with the same value; such characters stand in its strings alone, and all are in the
+/// basic plane.
+fn json_visible(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for character in text.chars() {
+        if is_obeyed(character) {
+            shown.push_str(&json_escape(character));
+        } else {
+            shown.push(character);
+        }
+    }
+    shown
+}
+
+fn json_escape(character: char) -> String {
+    format!("\\u{:04x}", u32::from(character))
+}
+
+/// What a terminal obeys in the place of showing it.
+fn is_obeyed(character: char) -> bool {
+    character.is_control() || matches!(character, '\u{2028}' | '\u{2029}') || is_bidi(character)
 }
 
 /// Marks that reorder what is shown and so can forge it.
@@ -88,7 +117,7 @@ fn is_bidi(character: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Reader, shown, visible};
+    use super::{Reader, json_visible, shown, visible};
 
     #[test]
     fn l5_control_characters_are_shown_on_a_terminal() {
@@ -119,5 +148,14 @@ mod tests {
         assert_eq!(shown("\u{1b}[1m", Reader::Pipe), "\u{1b}[1m");
         assert_eq!(shown("\u{1b}", Reader::Terminal), "\\u{1b}\n");
         assert_eq!(shown("a\n", Reader::Terminal), "a\n");
+    }
+
+    #[test]
+    fn l5_json_on_a_terminal_keeps_its_value_without_control_characters() {
+        let value = serde_json::json!({"a\u{9b}": "\u{7f}\u{202e}\n\u{e9}\u{1f600}"});
+        let text = json_visible(&value.to_string());
+        assert_eq!(text, "{\"a\\u009b\":\"\\u007f\\u202e\\n\u{e9}\u{1f600}\"}");
+        let read: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(read, value);
     }
 }
