@@ -2,6 +2,12 @@
 
 mod call;
 mod config;
+mod deliver;
 mod documents;
+mod dry_run;
+mod environment;
 mod flow;
+mod interrupt;
 mod misbehave;
+mod shell;
+mod trust;

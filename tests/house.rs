@@ -66,6 +66,8 @@ const IMPORTS: [(&str, &[&str], &[&str]); 5] = [
         &[
             "anyhow",
             "clap",
+            "clap_complete",
+            "clap_mangen",
             "indicatif",
             "serde",
             "serde-saphyr",

@@ -4,6 +4,6 @@ mod command;
 mod host;
 mod printed;
 
-pub(crate) use command::{Output, binary, run, tidegate, tidegate_in};
+pub(crate) use command::{Output, binary, command, run, tidegate, tidegate_in, tidegate_with};
 pub(crate) use host::{Fixture, call, engine, guest, nothing, root};
 pub(crate) use printed::Printed;

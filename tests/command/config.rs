@@ -89,9 +89,40 @@ fn wa18_equal_names_and_grants_that_attach_to_nothing_are_start_up_errors() {
 #[test]
 fn l4_unknown_keys_duplicates_and_wrong_types_name_file_line_and_column() {
     for (config, place, word) in [
-        ("sandbox: {}\nplugin: []\n", "tidegate.yaml:2:1", "plugins"),
+        (
+            "sandbox: {}\nplugin: []\n",
+            "tidegate.yaml:2:1",
+            "`plugins`?",
+        ),
+        (
+            "sandbx: {}\n",
+            "tidegate.yaml:1:1",
+            "`sandbx`; did you mean `sandbox`?",
+        ),
+        (
+            "colour: {}\n",
+            "tidegate.yaml:1:1",
+            "there are workspace, sandbox",
+        ),
         ("limits: {}\nlimits: {}\n", "tidegate.yaml:2:1", "twice"),
-        ("sandbox:\n  raed: true\n", "tidegate.yaml:2:3", "read"),
+        ("sandbox:\n  raed: true\n", "tidegate.yaml:2:3", "`read`?"),
+        (
+            "limits:\n  deadline: 5\n",
+            "tidegate.yaml:2:3",
+            "`deadline_ms`?",
+        ),
+        (
+            "plugins:\n  - name: a\n    component: b\n    limits: { cpums: 1 }\n",
+            "tidegate.yaml:4:15",
+            "`cpu_ms`?",
+        ),
+        (
+            "plugins:\n  - name: a\n    component: b\n    grants: { writ: 1 }\n",
+            "tidegate.yaml:4:15",
+            "`write`?",
+        ),
+        ("output:\n  - nam: a\n", "tidegate.yaml:2:5", "`name`?"),
+        ("interaction:\n  que: 1\n", "tidegate.yaml:2:3", "`queue`?"),
         (
             "sandbox: { read: 7 }\n",
             "tidegate.yaml:1",
@@ -102,11 +133,37 @@ fn l4_unknown_keys_duplicates_and_wrong_types_name_file_line_and_column() {
             "tidegate.yaml:1",
             "list of names",
         ),
-        ("interaction: { concurrency: -1 }\n", "tidegate.yaml:1", ""),
         ("plugins: [{ name: a }]\n", "tidegate.yaml:1", "component"),
     ] {
         refused(config, &[place, word]);
     }
+}
+
+#[test]
+fn c1_numbers_of_the_file_are_exact_or_refused_with_their_place() {
+    for (config, place, word) in [
+        (
+            "interaction: { concurrency: -1 }\n",
+            "tidegate.yaml:1:29",
+            "whole number",
+        ),
+        (
+            "limits: { cpu_ms: 18446744073709551616 }\n",
+            "tidegate.yaml:1:19",
+            "exactly",
+        ),
+        (
+            "plugins:\n  - name: a\n    component: b\n    config: { id: 18446744073709551616 }\n",
+            "tidegate.yaml:4:19",
+            "exactly",
+        ),
+    ] {
+        refused(config, &[place, word]);
+    }
+}
+
+#[test]
+fn l4_values_out_of_range_name_their_key_and_what_it_takes() {
     refused("limits: { deadline: 5 }\n", &["deadline", "deadline_ms"]);
     refused(
         "limits: { deadline_ms: 99999999 }\n",
@@ -130,7 +187,10 @@ fn l4_a_file_that_was_found_stays_inside_its_folder() {
         "plugins: [{ name: a, component: /tmp/x.wasm }]\n",
         "output: [{ name: a, component: ../x.wasm }]\n",
     ] {
-        refused(config, &["outside the folder", "--config"]);
+        refused(
+            config,
+            &["outside the folder", "tidegate trust", "--config"],
+        );
     }
     let folder = folder("workspace: link\nsandbox: { tools: [read_text], read: true }\n");
     let outside = TempDir::new().unwrap();
@@ -192,4 +252,67 @@ fn a_pinned_digest_must_be_the_components() {
         "plugins: [{ name: a, component: probe.wasm, digest: md5 }]",
         &["sha-256:HEX"],
     );
+}
+
+#[test]
+fn l4_config_check_says_ok_or_the_first_error_and_schema_is_a_document() {
+    let good = folder("sandbox: { tools: [read_text] }\n");
+    let output = tidegate_in(good.path(), &["config", "check"]);
+    assert_eq!(
+        (output.exit, output.stdout.as_str()),
+        (0, "tidegate.yaml: OK\n")
+    );
+    fs::write(good.path().join("bad.yaml"), "sandbx: {}\n").unwrap();
+    let output = tidegate_in(good.path(), &["config", "check", "bad.yaml"]);
+    assert_eq!((output.exit, output.stdout.as_str()), (2, ""));
+    assert!(output.stderr.contains("bad.yaml:1:1"), "{}", output.stderr);
+    let empty = TempDir::new().unwrap();
+    let output = tidegate_in(empty.path(), &["config", "check"]);
+    assert_eq!(output.exit, 2);
+    let schema = tidegate_in(empty.path(), &["config", "schema"]).json();
+    assert_eq!(
+        schema["$schema"],
+        "https://json-schema.org/draft/2020-12/schema"
+    );
+}
+
+/// What `{key: {zz: 1}}` around the place is refused with: the keys there are.
+fn keys_at(around: &str) -> Vec<String> {
+    let unknown = "no-key-is-like-this-one";
+    let folder = folder(&around.replace('@', &format!("{unknown}: 1")));
+    let output = tidegate_in(folder.path(), &["config", "check"]);
+    let (_, keys) = output.stderr.split_once("there are ").unwrap();
+    keys.trim().split(", ").map(str::to_owned).collect()
+}
+
+#[test]
+fn l4_the_schema_has_exactly_the_keys_that_are_read() {
+    let schema = tidegate_in(&root(), &["config", "schema"]).json();
+    for (pointer, around) in [
+        ("", "{ @ }"),
+        ("/$defs/grants", "sandbox: { @ }"),
+        ("/$defs/grants", "plugins: [{ grants: { @ } }]"),
+        ("/$defs/grants", "output: [{ grants: { @ } }]"),
+        ("/$defs/plugin", "plugins: [{ @ }]"),
+        ("/$defs/sink", "output: [{ @ }]"),
+        ("/properties/interaction", "interaction: { @ }"),
+        ("/$defs/limits", "limits: { @ }"),
+        ("/$defs/limits", "plugins: [{ limits: { @ } }]"),
+        ("/$defs/limits", "output: [{ limits: { @ } }]"),
+    ] {
+        let mut read = keys_at(around);
+        let object = schema.pointer(pointer).unwrap();
+        assert_eq!(object["additionalProperties"], false, "{around}");
+        let properties = object["properties"].as_object().unwrap();
+        let mut shown: Vec<String> = properties.keys().cloned().collect();
+        read.sort();
+        shown.sort();
+        assert_eq!(read, shown, "{around}");
+    }
+    let limits = schema["$defs"]["limits"]["properties"].as_object().unwrap();
+    for spec in tidegate_contract::limits::LIMITS {
+        let shown = &limits[spec.name];
+        assert_eq!(shown["minimum"], spec.minimum, "{}", spec.name);
+        assert_eq!(shown["maximum"], spec.maximum, "{}", spec.name);
+    }
 }

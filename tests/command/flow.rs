@@ -124,7 +124,7 @@ fn files_that_are_no_flow_say_where_and_why() {
         ("id: a\n", vec!["flow.yaml", "flow"]),
         (
             "id: a\nflow: { steps: [] }\n",
-            vec!["flow.yaml:2", "step", "seq"],
+            vec!["flow.yaml:2:9", "`steps`", "`step`?"],
         ),
         (
             "id: a\nflow: { seq: [{ step: { name: 'a b', node: X, in: 1 } }] }\n",
@@ -253,4 +253,26 @@ fn x4_a_graph_or_loop_that_can_not_run_is_refused_with_the_file() {
     assert_eq!(output.exit, 2, "nothing ran");
     let words = "loop `l` is not done after max_iterations = 32";
     assert!(output.stderr.contains(words), "{}", output.stderr);
+}
+
+#[test]
+fn l4_unknown_keys_of_a_flow_name_the_place_and_the_right_one() {
+    for (text, words) in [
+        ("id: a\nflw: {}\n", ["flow.yaml:2:1", "`flow`?"]),
+        (
+            "id: a\nflow:\n  seq:\n    - step:\n        nam: b\n",
+            ["flow.yaml:5:9", "`name`?"],
+        ),
+        ("id: a\nflow:\n  stp: {}\n", ["flow.yaml:3", "`step`?"]),
+        (
+            "id: a\ninit: { n: 18446744073709551616 }\nflow: { seq: [] }\n",
+            ["flow.yaml:2:12", "exactly"],
+        ),
+    ] {
+        let output = flow(text, &[]);
+        assert_eq!(output.exit, 2, "{text}");
+        for word in words {
+            assert!(output.stderr.contains(word), "{text}: {}", output.stderr);
+        }
+    }
 }

@@ -53,8 +53,34 @@ pub(crate) fn tidegate_in(folder: &Path, arguments: &[&str]) -> Output {
 
 /// Runs a binary in a folder, without any environment but a cache that only the tests use.
 pub(crate) fn run(binary: &Path, folder: &Path, arguments: &[&str], input: &str) -> Output {
-    let start = Instant::now();
-    let mut child = Command::new(binary)
+    finish(
+        prepared(Command::new(binary), folder, arguments, &[]),
+        input,
+    )
+}
+
+/// Runs `tidegate` in a folder with more environment variables.
+pub(crate) fn tidegate_with(
+    folder: &Path,
+    arguments: &[&str],
+    input: &str,
+    environment: &[(&str, &str)],
+) -> Output {
+    finish(command(folder, arguments, environment), input)
+}
+
+/// `tidegate`, not started yet.
+pub(crate) fn command(folder: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> Command {
+    prepared(Command::new(binary()), folder, arguments, environment)
+}
+
+fn prepared(
+    mut command: Command,
+    folder: &Path,
+    arguments: &[&str],
+    environment: &[(&str, &str)],
+) -> Command {
+    command
         .args(arguments)
         .current_dir(folder)
         .env_clear()
@@ -62,17 +88,21 @@ pub(crate) fn run(binary: &Path, folder: &Path, arguments: &[&str], input: &str)
             "XDG_CACHE_HOME",
             Path::new(env!("CARGO_TARGET_TMPDIR")).join("command"),
         )
+        .envs(environment.iter().copied())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    child
-        .stdin
-        .take()
-        .unwrap()
-        .write_all(input.as_bytes())
-        .unwrap();
+        .stderr(Stdio::piped());
+    command
+}
+
+/// How long a command may take before it counts as hanging: far longer than any does.
+const HANGING: Duration = Duration::from_mins(2);
+
+fn finish(mut command: Command, input: &str) -> Output {
+    let start = Instant::now();
+    let mut child = command.spawn().unwrap();
+    // A command that is refused at once does not wait for its input.
+    drop(child.stdin.take().unwrap().write_all(input.as_bytes()));
     let stdout = reader(child.stdout.take().unwrap());
     let stderr = reader(child.stderr.take().unwrap());
     let mut peak_kib = 0;
@@ -80,6 +110,10 @@ pub(crate) fn run(binary: &Path, folder: &Path, arguments: &[&str], input: &str)
         peak_kib = peak_of(child.id()).unwrap_or(peak_kib);
         if let Some(status) = child.try_wait().unwrap() {
             break status;
+        }
+        if start.elapsed() > HANGING {
+            child.kill().unwrap();
+            panic!("the command hangs: {command:?}");
         }
         thread::sleep(Duration::from_millis(2));
     };

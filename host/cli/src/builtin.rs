@@ -1,5 +1,8 @@
 //! The plugins that the binary carries (SPEC L4: `builtin:NAME`).
 
+use anyhow::anyhow;
+use tidegate_contract::nearest::nearest;
+
 /// A carried plugin.
 #[derive(Debug)]
 pub(crate) struct Builtin {
@@ -8,6 +11,8 @@ pub(crate) struct Builtin {
     pub(crate) bytes: &'static [u8],
     /// The tools it defines, known without loading it; a test compares them with the component.
     pub(crate) tools: &'static [&'static str],
+    /// What it declares it needs, as `--allow` takes it; a test compares it with the component.
+    pub(crate) needs: &'static [&'static str],
     /// Whether it is a sink whose deliveries are what it prints.
     pub(crate) prints: bool,
 }
@@ -18,17 +23,32 @@ pub(crate) const BUILTINS: [Builtin; 2] = [
         name: "read-text",
         bytes: include_bytes!("../../../guests/dist/read-text.wasm"),
         tools: &["read_text"],
+        needs: &["tool=read_text", "read"],
         prints: false,
     },
     Builtin {
         name: "console",
         bytes: include_bytes!("../../../guests/dist/console.wasm"),
         tools: &[],
+        needs: &["stdout"],
         prints: true,
     },
 ];
 
 /// The carried plugin of a name.
-pub(crate) fn find(name: &str) -> Option<&'static Builtin> {
-    BUILTINS.iter().find(|builtin| builtin.name == name)
+///
+/// # Errors
+///
+/// There is none; the error names those there are.
+pub(crate) fn named(name: &str) -> anyhow::Result<&'static Builtin> {
+    let found = BUILTINS.iter().find(|builtin| builtin.name == name);
+    found.ok_or_else(|| {
+        let names: Vec<&str> = BUILTINS.iter().map(|builtin| builtin.name).collect();
+        let meant = nearest(name, &names)
+            .map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+        anyhow!(
+            "no carried plugin is named `{name}`; there are {}{meant}",
+            names.join(", ")
+        )
+    })
 }

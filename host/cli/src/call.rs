@@ -1,13 +1,13 @@
 //! `tidegate call`: one tool call from the shell (SPEC L1).
 
-use std::io::{IsTerminal as _, Read as _};
+use std::io::IsTerminal as _;
 use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Context as _;
 use indicatif::{ProgressBar, ProgressStyle};
-use serde_json::Value;
-use tidegate::InvokeOptions;
+use serde_json::{Value, json};
+use tidegate::{InvokeOptions, Node};
 use tidegate_contract::json::JsonBounds;
 use tidegate_contract::{
     CallError, CallId, Content, Document, ExternalResult, Limits, Part, Problem, Status, ToolCall,
@@ -16,16 +16,13 @@ use tidegate_contract::{
 use tidegate_sandbox::ambient;
 
 use crate::cli::CallArguments;
+use crate::plugins::Host;
 use crate::refusal::{self, Exit, Form};
-use crate::{interrupt, plugins, print};
+use crate::{input, interrupt, plugins, print};
 
 /// Runs the command.
 pub(crate) async fn run(arguments: &CallArguments) -> Exit {
-    let form = if arguments.json || arguments.observe {
-        Form::Json
-    } else {
-        Form::Text
-    };
+    let form = Form::of(arguments.json || arguments.observe);
     let call = match decode(arguments) {
         Ok(call) => call,
         Err(error) => return refusal::usage(&error, form),
@@ -38,12 +35,27 @@ pub(crate) async fn run(arguments: &CallArguments) -> Exit {
         cancel: interrupt::token(),
         ..InvokeOptions::default()
     };
+    if arguments.dry_run {
+        return rehearse(&host, &call, &options, form);
+    }
     let waiting = waiting(call.name.as_str());
     let ended = host.runtime.act_tool(call, options).await;
     waiting.finish_and_clear();
     host.runtime.close().await;
     match ended {
         Ok(result) => show(result, arguments),
+        Err(error) => refusal::report(&error, form),
+    }
+}
+
+/// Shows the call in place of making it, after the checks that need no plugin to run.
+fn rehearse(host: &Host, call: &ToolCall, options: &InvokeOptions, form: Form) -> Exit {
+    let arguments = call.arguments.value();
+    let call_document = json!({"id": call.id, "name": call.name, "arguments": arguments});
+    let would = json!({ "call": call_document });
+    let step = format!("call {} with {}", call.name, call.arguments.text());
+    match host.runtime.check(Node::ActTool, would.clone(), options) {
+        Ok(()) => host.plan.show(&would, &[step], form),
         Err(error) => refusal::report(&error, form),
     }
 }
@@ -96,14 +108,7 @@ fn argument_text(typed: &str) -> anyhow::Result<String> {
     let limit_bytes = Limits::MAXIMUM.arguments_bytes;
     let bytes = match typed.strip_prefix('@') {
         Some(path) => ambient::read_file(Path::new(path), limit_bytes)?,
-        None if typed == "-" => {
-            let mut bytes = Vec::new();
-            std::io::stdin()
-                .take(limit_bytes.saturating_add(1))
-                .read_to_end(&mut bytes)
-                .context("can't read the arguments from stdin")?;
-            bytes
-        }
+        None if typed == "-" => return input::text(),
         None => return Ok(typed.to_owned()),
     };
     String::from_utf8(bytes).context("the arguments are not UTF-8")

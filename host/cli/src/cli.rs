@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
 
 /// Runs tools, sinks and flows as sandboxed WebAssembly plugins.
 #[derive(Debug, Parser)]
@@ -27,11 +28,61 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Calls one tool and prints what it says.
+    #[command(
+        after_help = "Example:\n  tidegate call read_text '{\"path\":\"README.md\"}' --allow \
+                            plugin=read-text\n\n--dry-run shows the same call without making it."
+    )]
     Call(CallArguments),
     /// Lists the tools that the grants permit.
+    #[command(after_help = "Example:\n  tidegate tools --allow 'tool=*'")]
     Tools(ToolsArguments),
     /// Runs a flow file: steps over tools, observations and deliveries.
+    #[command(
+        after_help = "Example:\n  tidegate run examples/read-and-deliver.yaml --allow \
+                            plugin=read-text --allow plugin=console"
+    )]
     Run(RunArguments),
+    /// Turns an external result on stdin into an observation on stdout.
+    #[command(
+        after_help = "Example:\n  tidegate call read_text '{\"path\":\"README.md\"}' --allow \
+                            plugin=read-text --json | tidegate observe\n\nExit codes: 0 for any \
+                            valid result, whatever its status; 2 for an invalid one."
+    )]
+    Observe(ObserveArguments),
+    /// Delivers one message from stdin to one sink and prints the receipt.
+    ///
+    /// Stdin holds one document, `{deliveryId, message: {role, content, name?}, artifacts?}`. Beside
+    /// a sink that prints to stdout the receipt goes to stderr.
+    #[command(
+        after_help = "Example:\n  echo '{\"deliveryId\":\"d1\",\"message\":{\"role\":\
+                            \"assistant\",\"content\":\"hello\"}}' | tidegate deliver --allow \
+                            plugin=console\n\nExit codes: 0 accepted; 1 rejected, unknown or no \
+                            valid receipt; 2 refused before the sink was asked."
+    )]
+    Deliver(DeliverArguments),
+    /// Checks the config file, or prints its JSON Schema.
+    #[command(subcommand)]
+    Config(ConfigCommand),
+    /// Trusts a config file of a working folder, once you have read it.
+    ///
+    /// A tidegate.yaml that is found in the working folder may name nothing outside that folder, and
+    /// grants no environment, until its digest is recorded here. A changed file must be trusted
+    /// again. A file that --config names needs no trust.
+    #[command(
+        after_help = "Examples:\n  tidegate trust\n  tidegate trust --list\n  tidegate trust \
+                            --remove"
+    )]
+    Trust(TrustArguments),
+    /// Prints the completions of a shell.
+    #[command(after_help = "Example:\n  tidegate completions bash > \
+                            ~/.local/share/bash-completion/completions/tidegate")]
+    Completions {
+        /// The shell.
+        shell: Shell,
+    },
+    /// Prints the man page.
+    #[command(after_help = "Example:\n  tidegate man > ~/.local/share/man/man1/tidegate.1")]
+    Man,
 }
 
 /// Options of every command that runs plugins.
@@ -47,12 +98,17 @@ pub(crate) struct PluginArguments {
     #[arg(long, value_name = "DIR")]
     pub(crate) workspace: Option<PathBuf>,
     /// Grants something; may be repeated: tool=NAME, read[=DIR], write[=DIR], execute=COMMAND,
-    /// network=ORIGIN, mcp=SERVER, env=NAME, stdout. `*` stands for every name.
+    /// network=ORIGIN, mcp=SERVER, env=NAME, stdout; or plugin=NAME, all that a carried plugin
+    /// declares it needs. `*` stands for every name.
     #[arg(long, value_name = "KIND[=VALUE]")]
     pub(crate) allow: Vec<String>,
     /// Sets a limit of each call; may be repeated. See docs/limits.md for names and ranges.
     #[arg(long, value_name = "NAME=VALUE")]
     pub(crate) limit: Vec<String>,
+    /// Lets TIDEGATE_… variables widen the sandbox and change which plugins are loaded, not only
+    /// narrow it.
+    #[arg(long)]
+    pub(crate) config_env: bool,
 }
 
 /// `tidegate call`.
@@ -72,6 +128,9 @@ pub(crate) struct CallArguments {
     /// The call's id [default: a new one].
     #[arg(long)]
     pub(crate) id: Option<String>,
+    /// Shows what would be granted and run, and runs nothing. Exit 2 where it would be refused.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
     #[command(flatten)]
     pub(crate) plugins: PluginArguments,
 }
@@ -97,6 +156,71 @@ pub(crate) struct RunArguments {
     /// Prints the flow's result, or its final context where it declares none, as one JSON document.
     #[arg(long)]
     pub(crate) json: bool,
+    /// Shows what would be granted and run, and runs nothing. Exit 2 where it would be refused.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
     #[command(flatten)]
     pub(crate) plugins: PluginArguments,
+}
+
+/// `tidegate observe`.
+#[derive(Debug, Args)]
+pub(crate) struct ObserveArguments {
+    /// Prints an error as one JSON document on stdout too.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `tidegate deliver`.
+#[derive(Debug, Args)]
+pub(crate) struct DeliverArguments {
+    /// The sink, where there are several [default: the only one].
+    #[arg(long, value_name = "NAME")]
+    pub(crate) sink: Option<String>,
+    /// Prints an error as one JSON document on stdout too.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Shows what would be granted and run, and runs nothing. Exit 2 where it would be refused.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) plugins: PluginArguments,
+}
+
+/// `tidegate config`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Prints the JSON Schema of tidegate.yaml, for editors.
+    #[command(
+        after_help = "Example:\n  tidegate config schema > tidegate.schema.json\n\nA first line \
+                            `# yaml-language-server: $schema=tidegate.schema.json` in the file makes \
+                            editors complete and check it."
+    )]
+    Schema,
+    /// Says OK, or the first error with its place; runs nothing.
+    #[command(
+        after_help = "Example:\n  tidegate config check tidegate.yaml\n\nVariables \
+                            TIDEGATE_… are applied and checked too."
+    )]
+    Check(CheckArguments),
+}
+
+/// `tidegate config check`.
+#[derive(Debug, Args)]
+pub(crate) struct CheckArguments {
+    /// The config file [default: the one that would be read].
+    pub(crate) file: Option<PathBuf>,
+}
+
+/// `tidegate trust`.
+#[derive(Debug, Args)]
+pub(crate) struct TrustArguments {
+    /// The config file [default: tidegate.yaml].
+    pub(crate) file: Option<PathBuf>,
+    /// Lists what is trusted, and whether it has changed since.
+    #[arg(long, conflicts_with_all = ["file", "remove"])]
+    pub(crate) list: bool,
+    /// Takes the trust back.
+    #[arg(long)]
+    pub(crate) remove: bool,
 }

@@ -3,15 +3,15 @@
 //! The file has more sections in the specification (`mcp`, `serve`, `secrets`); they come with what
 //! they configure, and until then are refused like any other unknown key.
 
-use std::path::{Path, PathBuf};
+use std::fmt;
+use std::path::PathBuf;
 
 use anyhow::{Context as _, bail};
 use serde::Deserialize;
+use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
 use tidegate_contract::grant::{Grant, Names};
+use tidegate_contract::limits::LIMITS;
 use tidegate_contract::{JsonObject, Limits, Root, Roots};
-use tidegate_sandbox::{Workspace, ambient};
-
-use crate::yaml;
 
 /// `tidegate.yaml`.
 #[derive(Debug, Default, Deserialize)]
@@ -113,10 +113,9 @@ pub(crate) struct SinkConfig {
     pub(crate) config: JsonObject,
 }
 
-/// Limits by name, checked when they are applied.
-#[derive(Debug, Default, Clone, Deserialize)]
-#[serde(transparent)]
-pub(crate) struct LimitValues(std::collections::BTreeMap<String, u64>);
+/// Limits by name; each name is known and each value in its range.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct LimitValues(Vec<(String, u64)>);
 
 impl LimitValues {
     pub(crate) fn apply(&self, limits: &mut Limits) -> anyhow::Result<()> {
@@ -126,139 +125,58 @@ impl LimitValues {
     }
 }
 
-/// A config and the folder that relative paths in it mean.
-#[derive(Debug)]
-pub(crate) struct Loaded {
-    pub(crate) config: Config,
-    pub(crate) folder: PathBuf,
-    pub(crate) trust: Trust,
-}
-
-/// Who chose the file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Trust {
-    /// The operator, by name or in the user's config folder.
-    Chosen,
-    /// Nobody: it lay in the working folder, which may be a stranger's.
-    Found,
-}
-
-const FILE_NAME: &str = "tidegate.yaml";
-
-/// The config named by `--config`, else the one in the working folder, else the user's, else none.
-///
-/// # Errors
-///
-/// The file can't be read or breaks the format; or it was found and reaches out of its folder.
-pub(crate) fn load(named: Option<&Path>) -> anyhow::Result<Loaded> {
-    let here = Path::new(FILE_NAME);
-    let users = ambient::user_config_folder().map(|folder| folder.join(FILE_NAME));
-    let (path, trust) = match (named, users) {
-        (Some(path), _) => (path.to_owned(), Trust::Chosen),
-        (None, _) if here.exists() => (here.to_owned(), Trust::Found),
-        (None, Some(path)) if path.exists() => (path, Trust::Chosen),
-        (None, _) => {
-            let (config, folder) = (Config::default(), PathBuf::from("."));
-            return Ok(Loaded {
-                config,
-                folder,
-                trust: Trust::Chosen,
-            });
-        }
-    };
-    let config: Config = yaml::read(&path)?;
-    let folder = path
-        .parent()
-        .filter(|parent| !parent.as_os_str().is_empty());
-    let folder = folder.map_or_else(|| PathBuf::from("."), Path::to_owned);
-    let loaded = Loaded {
-        config,
-        folder,
-        trust,
-    };
-    loaded
-        .check_reach()
-        .with_context(|| path.display().to_string())?;
-    Ok(loaded)
-}
-
-impl Loaded {
-    /// Reads a component that the file names.
-    pub(crate) fn read_component(&self, path: &str, limit_bytes: u64) -> anyhow::Result<Vec<u8>> {
-        Ok(match self.trust {
-            Trust::Chosen => ambient::read_file(&self.folder.join(path), limit_bytes)?,
-            Trust::Found => {
-                let folder = ambient::open_folder(&self.folder)?;
-                ambient::read_file_in(&folder, Path::new(path), limit_bytes)?
-            }
-        })
-    }
-
-    /// Opens the workspace that the file names, or the working folder.
-    pub(crate) fn workspace(&self) -> anyhow::Result<Workspace> {
-        Ok(match (&self.config.workspace, self.trust) {
-            (None, _) => Workspace::open(Path::new("."))?,
-            (Some(path), Trust::Chosen) => Workspace::open(&self.folder.join(path))?,
-            (Some(path), Trust::Found) => {
-                Workspace::open_in(&ambient::open_folder(&self.folder)?, path)?
-            }
-        })
-    }
-
-    /// A file that nobody chose grants nothing of a folder that was chosen apart from it, and no
-    /// environment.
-    pub(crate) fn check_workspace(&self, elsewhere: bool) -> anyhow::Result<()> {
-        let sandbox = &self.config.sandbox;
-        let kinds = [
-            ("read", elsewhere && sandbox.read.is_some()),
-            ("write", elsewhere && sandbox.write.is_some()),
-            ("env", sandbox.env.is_some()),
-        ];
-        if self.trust == Trust::Found
-            && let Some((kind, _)) = kinds.into_iter().find(|(_, granted)| *granted)
-        {
-            bail!(
-                "{FILE_NAME} was found and not chosen, and grants `{kind}`; name it with --config \
-                 if you trust it, or grant with --allow"
-            );
-        }
-        Ok(())
-    }
-
-    /// A file that nobody chose stays inside its folder.
-    fn check_reach(&self) -> anyhow::Result<()> {
-        if self.trust == Trust::Chosen {
-            return Ok(());
-        }
-        let outside = |path: &Path| {
-            path.is_absolute()
-                || path
-                    .components()
-                    .any(|part| part == std::path::Component::ParentDir)
-        };
-        let config = &self.config;
-        let components = config.plugins.iter().map(|plugin| &plugin.component);
-        let components = components.chain(config.output.iter().map(|sink| &sink.component));
-        let folders = [&config.sandbox.read, &config.sandbox.write];
-        let folders = folders.into_iter().flatten().flat_map(|roots| match roots {
-            RootList::Workspace(_) => [].iter(),
-            RootList::Folders(folders) => folders.iter(),
-        });
-        let paths = components
-            .filter(|path| !path.starts_with("builtin:"))
-            .chain(folders);
-        for path in paths.map(Path::new).chain(config.workspace.as_deref()) {
-            if outside(path) {
-                bail!(
-                    "`{}` is outside the folder of this file, which was found and not chosen; \
-                     name the file with --config if you trust it",
-                    path.display()
-                );
-            }
-        }
-        Ok(())
+impl<'de> Deserialize<'de> for LimitValues {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(LimitVisitor)
     }
 }
+
+struct LimitVisitor;
+
+impl<'de> Visitor<'de> for LimitVisitor {
+    type Value = LimitValues;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a mapping of limits to whole numbers")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<LimitValues, A::Error> {
+        let mut values = LimitValues::default();
+        while let Some(LimitKey(name)) = entries.next_key()? {
+            let value = entries.next_value()?;
+            values.0.push((name, value));
+        }
+        Ok(values)
+    }
+}
+
+/// The name of a limit, so that a wrong one is found where it stands.
+struct LimitKey(String);
+
+impl<'de> Deserialize<'de> for LimitKey {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        if LIMIT_NAMES.contains(&&*name) {
+            Ok(Self(name))
+        } else {
+            Err(D::Error::unknown_field(&name, &LIMIT_NAMES))
+        }
+    }
+}
+
+#[expect(
+    clippy::indexing_slicing,
+    reason = "evaluated by the compiler, within the length of both"
+)]
+const LIMIT_NAMES: [&str; LIMITS.len()] = {
+    let mut names = [""; LIMITS.len()];
+    let mut index = 0;
+    while index < LIMITS.len() {
+        names[index] = LIMITS[index].name;
+        index += 1;
+    }
+    names
+};
 
 impl Grants {
     /// The grant that is written; absent kinds grant nothing.

@@ -1,17 +1,28 @@
-//! The `tidegate` command: what was typed (`cli`), what it means (`config`, `plugins`), and one file
-//! for each door.
+//! The `tidegate` command: what was typed (`cli`), what it means (`config`, `loaded`, `wanted`,
+//! `plugins`), and one file for each door.
 
 mod builtin;
 mod call;
 mod cli;
 mod config;
+mod deliver;
+mod input;
 mod interrupt;
+mod loaded;
 mod logging;
+mod observe;
+mod overrides;
+mod plan;
 mod plugins;
 mod print;
 mod refusal;
 mod run;
+mod settings;
+mod share;
+mod shell;
 mod tools;
+mod trust;
+mod wanted;
 mod yaml;
 
 use std::process::ExitCode;
@@ -41,6 +52,12 @@ fn main() -> ExitCode {
             Command::Call(arguments) => call::run(arguments).await,
             Command::Tools(arguments) => tools::run(arguments).await,
             Command::Run(arguments) => run::run(arguments).await,
+            Command::Observe(arguments) => observe::run(arguments),
+            Command::Deliver(arguments) => deliver::run(arguments).await,
+            Command::Config(command) => settings::run(command),
+            Command::Trust(arguments) => trust::run(arguments),
+            Command::Completions { shell } => shell::completions(*shell),
+            Command::Man => shell::man(),
         }
     });
     // A thread that still waits for a reader of standard output must not hold up the exit.

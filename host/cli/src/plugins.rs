@@ -8,22 +8,25 @@ use tidegate::{
     RuntimeOptions, SchemaCheck, Sinks, ToolRegistry, Workspace,
 };
 use tidegate_contract::grant::{Grant, parse_allow};
-use tidegate_contract::limits::parse_limit;
-use tidegate_contract::{Effect, JsonObject, Limits, Names};
+use tidegate_contract::{Limits, Names};
 use tidegate_sandbox::ambient;
 
 use crate::builtin::{self, BUILTINS};
 use crate::cli::PluginArguments;
-use crate::config::{self, Grants, Loaded};
-
-/// Largest component file.
-const COMPONENT_BYTES: u64 = 256 * 1024 * 1024;
+use crate::config::LimitValues;
+use crate::loaded::{self, Loaded};
+use crate::overrides::Widening;
+use crate::plan::{Plan, PlannedPlugin};
+use crate::share::plugin_grant;
+use crate::wanted::{self, Role, RuntimeLimit, Wanted};
 
 /// Everything a door needs.
 pub(crate) struct Host {
     pub(crate) runtime: Runtime,
     /// Whether a delivery may print to stdout, which receipts and results then leave alone.
     pub(crate) prints: bool,
+    /// What was loaded and granted, for `--dry-run`.
+    pub(crate) plan: Plan,
 }
 
 /// Reads the config, applies what was typed over it, and loads the plugins.
@@ -32,164 +35,31 @@ pub(crate) struct Host {
 ///
 /// A grant, limit, file or plugin is not right; the message says which and what to do.
 pub(crate) async fn host(arguments: &PluginArguments) -> anyhow::Result<Host> {
-    let loaded = config::load(arguments.config.as_deref())?;
+    let widening = if arguments.config_env {
+        Widening::Permitted
+    } else {
+        Widening::Refused
+    };
+    let loaded = loaded::load(arguments.config.as_deref(), widening)?;
     let mut assembly = Assembly::new(arguments, &loaded)?;
-    for plugin in plugins(arguments, &loaded)? {
+    for plugin in wanted::wanted(arguments, &loaded)? {
         assembly.add(plugin).await?;
     }
     assembly.add_builtins().await?;
     assembly.finish(arguments, &loaded)
 }
 
-/// A plugin before it is loaded.
-struct Wanted {
-    name: String,
-    bytes: Vec<u8>,
-    digest: Option<String>,
-    prefix: String,
-    grants: Option<Grants>,
-    limits: Limits,
-    schema_check: SchemaCheck,
-    config: JsonObject,
-    prints: bool,
-    role: Role,
-}
-
-/// What a plugin is loaded for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Role {
-    Tools,
-    Sink,
-}
-
-impl Wanted {
-    fn new(name: &str, bytes: Vec<u8>, limits: Limits) -> Self {
-        Self {
-            name: name.to_owned(),
-            bytes,
-            digest: None,
-            prefix: String::new(),
-            grants: None,
-            limits,
-            schema_check: SchemaCheck::On,
-            config: JsonObject::new(),
-            prints: false,
-            role: Role::Tools,
+/// Adds what `--allow` names: a grant, or what a carried plugin declares it needs.
+fn allow(typed: &str, sandbox: &mut Grant) -> anyhow::Result<()> {
+    match typed.strip_prefix("plugin=") {
+        Some(name) => {
+            for need in builtin::named(name)?.needs {
+                parse_allow(need, sandbox)?;
+            }
         }
-    }
-}
-
-/// The plugins of the config and of the command line, in this order.
-fn plugins(arguments: &PluginArguments, loaded: &Loaded) -> anyhow::Result<Vec<Wanted>> {
-    let mut wanted = Vec::new();
-    for plugin in &loaded.config.plugins {
-        let (bytes, prints) = component(&plugin.component, loaded)
-            .with_context(|| format!("plugin `{}`", plugin.name))?;
-        let mut limits = limits(loaded)?;
-        plugin
-            .limits
-            .apply(&mut limits)
-            .with_context(|| format!("plugin `{}`", plugin.name))?;
-        wanted.push(Wanted {
-            digest: plugin.digest.clone(),
-            prefix: plugin.prefix.clone(),
-            grants: plugin.grants.clone(),
-            schema_check: if plugin.schema_check {
-                SchemaCheck::On
-            } else {
-                SchemaCheck::Off
-            },
-            config: plugin.config.clone(),
-            prints,
-            ..Wanted::new(&plugin.name, bytes, overridden(limits, arguments)?)
-        });
-    }
-    for sink in &loaded.config.output {
-        let (bytes, prints) =
-            component(&sink.component, loaded).with_context(|| format!("sink `{}`", sink.name))?;
-        let mut limits = limits(loaded)?;
-        sink.limits
-            .apply(&mut limits)
-            .with_context(|| format!("sink `{}`", sink.name))?;
-        wanted.push(Wanted {
-            digest: sink.digest.clone(),
-            grants: sink.grants.clone(),
-            config: sink.config.clone(),
-            prints,
-            role: Role::Sink,
-            ..Wanted::new(&sink.name, bytes, overridden(limits, arguments)?)
-        });
-    }
-    for path in &arguments.plugin {
-        let bytes = ambient::read_file(path, COMPONENT_BYTES)?;
-        let name = path.file_stem().unwrap_or(path.as_os_str());
-        let limits = overridden(limits(loaded)?, arguments)?;
-        wanted.push(Wanted::new(&name.to_string_lossy(), bytes, limits));
-    }
-    refuse_equal_names(&wanted)?;
-    Ok(wanted)
-}
-
-/// Grants, limits and settings attach by name, so two plugins can't share one (CASES WA18).
-fn refuse_equal_names(wanted: &[Wanted]) -> anyhow::Result<()> {
-    for (index, plugin) in wanted.iter().enumerate() {
-        if wanted
-            .iter()
-            .take(index)
-            .any(|other| other.name == plugin.name)
-        {
-            bail!(
-                "two plugins are named `{}`; give one another name",
-                plugin.name
-            );
-        }
+        None => parse_allow(typed, sandbox)?,
     }
     Ok(())
-}
-
-fn component(reference: &str, loaded: &Loaded) -> anyhow::Result<(Vec<u8>, bool)> {
-    if let Some(name) = reference.strip_prefix("builtin:") {
-        let builtin = builtin::find(name).with_context(|| {
-            let names: Vec<&str> = BUILTINS.iter().map(|builtin| builtin.name).collect();
-            format!("there is no builtin:{name}; there are {}", names.join(", "))
-        })?;
-        return Ok((builtin.bytes.to_vec(), builtin.prints));
-    }
-    Ok((loaded.read_component(reference, COMPONENT_BYTES)?, false))
-}
-
-fn limits(loaded: &Loaded) -> anyhow::Result<Limits> {
-    let mut limits = Limits::default();
-    loaded.config.limits.apply(&mut limits).context("limits")?;
-    Ok(limits)
-}
-
-/// Limits typed on the command line win.
-fn overridden(mut limits: Limits, arguments: &PluginArguments) -> anyhow::Result<Limits> {
-    for limit in arguments
-        .limit
-        .iter()
-        .filter(|limit| RuntimeLimit::of(limit).is_none())
-    {
-        parse_limit(limit, &mut limits).with_context(|| format!("--limit {limit}"))?;
-    }
-    Ok(limits)
-}
-
-/// The two limits that belong to the runtime and not to a call.
-enum RuntimeLimit<'a> {
-    Concurrency(&'a str),
-    Queue(&'a str),
-}
-
-impl<'a> RuntimeLimit<'a> {
-    fn of(limit: &'a str) -> Option<Self> {
-        match limit.split_once('=')? {
-            ("concurrency", value) => Some(Self::Concurrency(value)),
-            ("queue", value) => Some(Self::Queue(value)),
-            _ => None,
-        }
-    }
 }
 
 /// A host being put together.
@@ -205,13 +75,14 @@ struct Assembly {
     sinks: Sinks,
     prints: bool,
     default_limits: Limits,
+    planned: Vec<PlannedPlugin>,
 }
 
 impl Assembly {
     fn new(arguments: &PluginArguments, loaded: &Loaded) -> anyhow::Result<Self> {
         let mut sandbox = loaded.config.sandbox.grant().context("sandbox")?;
         for allow in &arguments.allow {
-            parse_allow(allow, &mut sandbox).with_context(|| format!("--allow {allow}"))?;
+            self::allow(allow, &mut sandbox).with_context(|| format!("--allow {allow}"))?;
         }
         loaded.check_workspace(arguments.workspace.is_some())?;
         let workspace = match &arguments.workspace {
@@ -229,7 +100,8 @@ impl Assembly {
             digests: Vec::new(),
             sinks: Sinks::default(),
             prints: false,
-            default_limits: overridden(limits(loaded)?, arguments)?,
+            default_limits: wanted::limits(arguments, loaded, &LimitValues::default())?,
+            planned: Vec::new(),
         })
     }
 
@@ -265,6 +137,16 @@ impl Assembly {
                 self.insert_sink(&wanted.name, sink, wanted.prints, &plugin);
             }
         }
+        let tools = self.origins.iter();
+        let tools = tools.filter(|(_, plugin)| **plugin == wanted.name);
+        self.planned.push(PlannedPlugin {
+            digest: format!("sha-256:{}", plugin.digest()),
+            tools: tools.map(|(tool, _)| tool.clone()).collect(),
+            sink: plugin.is_sink(),
+            grants: grant,
+            limits: *plugin.limits(),
+            name: wanted.name,
+        });
         Ok(())
     }
 
@@ -329,19 +211,8 @@ impl Assembly {
                     .contains(&tidegate_engine::digest(builtin.bytes))
             };
             if (granted || printing) && !loaded() {
-                let role = if builtin.prints {
-                    Role::Sink
-                } else {
-                    Role::Tools
-                };
-                let limits = self.default_limits;
-                let wanted = Wanted::new(builtin.name, builtin.bytes.to_vec(), limits);
-                self.add(Wanted {
-                    role,
-                    prints: builtin.prints,
-                    ..wanted
-                })
-                .await?;
+                self.add(Wanted::carried(builtin, self.default_limits))
+                    .await?;
             }
         }
         Ok(())
@@ -361,6 +232,10 @@ impl Assembly {
                 None => {}
             }
         }
+        let plan = Plan {
+            sandbox: self.sandbox.clone(),
+            plugins: self.planned,
+        };
         let runtime = Runtime::new(RuntimeOptions {
             sandbox: self.sandbox,
             tools: self.tools,
@@ -372,6 +247,7 @@ impl Assembly {
         Ok(Host {
             runtime,
             prints: self.prints,
+            plan,
         })
     }
 }
@@ -387,78 +263,6 @@ fn engine() -> anyhow::Result<Engine> {
         cache,
         ..EngineSettings::default()
     })?)
-}
-
-/// What a plugin gets of the sandbox: what its written grants leave, else what its tools declare. A
-/// sink can't declare, and gets the sandbox. A written grant that the sandbox does not cover attaches
-/// to nothing, and is an error instead of a silent denial (CASES WA18).
-fn plugin_grant(
-    sandbox: &Grant,
-    written: Option<&Grants>,
-    plugin: &Plugin,
-) -> anyhow::Result<Grant> {
-    let Some(written) = written else {
-        return Ok(if plugin.is_sink() {
-            sandbox.clone()
-        } else {
-            declared(sandbox, plugin)
-        });
-    };
-    let asked = written.over(sandbox)?;
-    let names = [
-        ("tools", &asked.tools, &sandbox.tools),
-        ("mcp", &asked.mcp, &sandbox.mcp),
-        ("network", &asked.network, &sandbox.network),
-        ("execute", &asked.execute, &sandbox.execute),
-        ("env", &asked.env, &sandbox.env),
-    ];
-    for (kind, asked, has) in names {
-        if let Names::These(names) = asked
-            && let Some(name) = names.iter().find(|name| !has.allows(name))
-        {
-            bail!("`{kind}: {name}` is not in the sandbox; add it to `sandbox` or --allow");
-        }
-    }
-    let roots = [
-        ("read", &asked.read, &sandbox.read),
-        ("write", &asked.write, &sandbox.write),
-    ];
-    for (kind, asked, has) in roots {
-        if let Some(root) = asked.iter().find(|root| !has.allows(root)) {
-            let root = root.as_str();
-            bail!("`{kind}: {root}` is not in the sandbox; add it to `sandbox` or --allow");
-        }
-    }
-    if asked.stdout && !sandbox.stdout {
-        bail!("`stdout` is not in the sandbox; add it to `sandbox` or --allow");
-    }
-    Ok(sandbox.narrow(&asked))
-}
-
-/// What the effects of a plugin's tools say it touches. The environment can't be declared.
-fn declared(sandbox: &Grant, plugin: &Plugin) -> Grant {
-    let declares = |effect: Effect| {
-        let mut tools = plugin.definitions().iter();
-        tools.any(|tool| tool.effects.contains(&effect))
-    };
-    let mut grant = Grant {
-        tools: sandbox.tools.clone(),
-        mcp: sandbox.mcp.clone(),
-        ..Grant::default()
-    };
-    if declares(Effect::Read) {
-        grant.read = sandbox.read.clone();
-    }
-    if declares(Effect::Write) {
-        grant.write = sandbox.write.clone();
-    }
-    if declares(Effect::Execute) {
-        grant.execute = sandbox.execute.clone();
-    }
-    if declares(Effect::Network) {
-        grant.network = sandbox.network.clone();
-    }
-    grant
 }
 
 /// Before anything of the component is compiled or run.

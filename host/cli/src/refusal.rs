@@ -35,6 +35,13 @@ pub(crate) enum Form {
     Json,
 }
 
+impl Form {
+    /// `--json` or not.
+    pub(crate) fn of(json: bool) -> Self {
+        if json { Self::Json } else { Self::Text }
+    }
+}
+
 /// Reports an error of a call: its public form on stdout for scripts, words on stderr for people.
 pub(crate) fn report(error: &CallError, form: Form) -> Exit {
     match form {

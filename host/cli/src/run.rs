@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::time::Instant;
 
 use anyhow::{Context as _, bail};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tidegate::InvokeOptions;
-use tidegate::flow::{Flow, FlowError, Progress, Step, StepEnd};
+use tidegate::flow::{Flow, FlowError, Node, Progress, Step, StepEnd};
 use tidegate_contract::JsonObject;
 use tidegate_contract::json::{self, JsonBounds};
 
@@ -16,11 +16,7 @@ use crate::{interrupt, plugins, print, yaml};
 
 /// Runs the command.
 pub(crate) async fn run(arguments: &RunArguments) -> Exit {
-    let form = if arguments.json {
-        Form::Json
-    } else {
-        Form::Text
-    };
+    let form = Form::of(arguments.json);
     let (flow, input, host) = match prepare(arguments).await {
         Ok(prepared) => prepared,
         Err(error) => return refusal::usage(&error, form),
@@ -29,6 +25,9 @@ pub(crate) async fn run(arguments: &RunArguments) -> Exit {
         cancel: interrupt::token(),
         ..InvokeOptions::default()
     };
+    if arguments.dry_run {
+        return rehearse(&flow, input, &host, &options, form);
+    }
     let mut progress = Steps::default();
     let ended = flow
         .run(&host.runtime, input, &options, &mut progress)
@@ -49,6 +48,62 @@ pub(crate) async fn run(arguments: &RunArguments) -> Exit {
         Exit::Refused if progress.made > 0 => Exit::Failed,
         Exit::Success if options.cancel.is_cancelled() => Exit::Failed,
         exit => exit,
+    }
+}
+
+/// Shows the steps in place of running them; the first is checked, since only its input is known.
+/// Inside a loop not even that is: its context comes with the iteration.
+fn rehearse(
+    flow: &Flow,
+    input: JsonObject,
+    host: &plugins::Host,
+    options: &InvokeOptions,
+    form: Form,
+) -> Exit {
+    let steps = steps(&flow.flow);
+    let context = flow.context(input);
+    if let Some(first) = first(&flow.flow) {
+        let options = InvokeOptions {
+            sink: first.sink.clone(),
+            ..options.clone()
+        };
+        let input = match first.r#in.evaluate(&context, flow.limits.gathered_bytes) {
+            Ok(input) => input,
+            Err(error) => {
+                let error = anyhow::Error::new(error);
+                let step = format!("step `{}`", first.name.as_str());
+                return refusal::usage(&error.context(step), form);
+            }
+        };
+        if let Err(error) = host.runtime.check(first.node, input, &options) {
+            return refusal::report(&error, form);
+        }
+    }
+    let node = |step: &&Step| json!({"name": step.name.as_str(), "node": step.node.as_str()});
+    let would = json!({"run": flow.id, "steps": steps.iter().map(node).collect::<Vec<_>>()});
+    let line = |step: &&Step| format!("run {} ({})", step.name.as_str(), step.node);
+    let lines: Vec<String> = steps.iter().map(line).collect();
+    host.plan.show(&would, &lines, form)
+}
+
+/// The steps of a flow: those of a sequence in its order, those of a graph as they are written, those
+/// of a loop once.
+fn steps(node: &Node) -> Vec<&Step> {
+    match node {
+        Node::Step(step) => vec![step],
+        Node::Seq(nodes) => nodes.iter().flat_map(steps).collect(),
+        Node::Graph(nodes) => nodes.iter().collect(),
+        Node::Loop(repeated) => steps(&repeated.body),
+    }
+}
+
+/// The step that runs first, unless that is for a loop to say.
+fn first(node: &Node) -> Option<&Step> {
+    match node {
+        Node::Step(step) => Some(step),
+        Node::Seq(nodes) => first(nodes.first()?),
+        Node::Graph(nodes) => nodes.iter().find(|step| step.after.is_empty()),
+        Node::Loop(_) => None,
     }
 }
 

@@ -6,11 +6,7 @@ use crate::{plugins, print};
 
 /// Runs the command.
 pub(crate) async fn run(arguments: &ToolsArguments) -> Exit {
-    let form = if arguments.json {
-        Form::Json
-    } else {
-        Form::Text
-    };
+    let form = Form::of(arguments.json);
     let host = match plugins::host(&arguments.plugins).await {
         Ok(host) => host,
         Err(error) => return refusal::usage(&error, form),

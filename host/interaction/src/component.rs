@@ -103,15 +103,21 @@ impl Sink for ComponentSink {
         delivery: &'a Delivery,
         context: &'a CallContext,
     ) -> BoxFuture<'a, Result<OutputReceipt, CallError>> {
-        if self.needs_stdout && self.plugin.handles().stdout.is_none() {
-            let denied = CallError::PermissionDenied {
-                kind: "stdout",
-                name: self.plugin.name().to_owned(),
-                hint: "permit it with --allow stdout".to_owned(),
-            };
+        if let Err(denied) = self.ready() {
             return Box::pin(async { Err(denied) });
         }
         Box::pin(self.plugin.deliver(delivery.clone(), options(context)))
+    }
+
+    fn ready(&self) -> Result<(), CallError> {
+        if self.needs_stdout && self.plugin.handles().stdout.is_none() {
+            return Err(CallError::PermissionDenied {
+                kind: "stdout",
+                name: self.plugin.name().to_owned(),
+                hint: "permit it with --allow stdout".to_owned(),
+            });
+        }
+        Ok(())
     }
 
     fn limits(&self) -> Limits {

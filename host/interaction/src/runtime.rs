@@ -1,5 +1,7 @@
 //! The runtime: the four nodes over one set of resources, with admission and an orderly end.
 
+mod rehearse;
+
 use std::fmt;
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -21,7 +23,7 @@ use crate::bounds;
 use crate::caller::Caller;
 use crate::nodes::{self, Node};
 use crate::observe::observe;
-use crate::registry::ToolRegistry;
+use crate::registry::{Prepared, ToolRegistry};
 use crate::sink::Sinks;
 use crate::tool::CallContext;
 
@@ -224,11 +226,7 @@ impl Runtime {
         run_on: RunOn,
     ) -> Result<ExternalResult, CallError> {
         self.open()?;
-        let permissions = self.permissions(&options.caller);
-        let prepared = self.0.tools.prepare(&call, &permissions)?;
-        if options.caller.grant.is_some() {
-            prepared.check_reach(&permissions)?;
-        }
+        let (prepared, permissions) = self.prepare(&call, &options.caller)?;
         let bound = Bound::new(&prepared.tool().limits(), &options);
         let _permit = self.admit(&bound, &options).await?;
         let context = bound.context(permissions, &options, run_on);
@@ -315,6 +313,20 @@ impl Runtime {
         } else {
             Ok(())
         }
+    }
+
+    /// Everything that is checked before a call waits or runs.
+    fn prepare(
+        &self,
+        call: &ToolCall,
+        caller: &Caller,
+    ) -> Result<(Prepared, Arc<Grant>), CallError> {
+        let permissions = self.permissions(caller);
+        let prepared = self.0.tools.prepare(call, &permissions)?;
+        if caller.grant.is_some() {
+            prepared.check_reach(&permissions)?;
+        }
+        Ok((prepared, permissions))
     }
 
     async fn admit(&self, bound: &Bound, options: &InvokeOptions) -> Result<Permit, CallError> {

@@ -52,6 +52,15 @@ pub trait Sink: Send + Sync {
         context: &'a CallContext,
     ) -> BoxFuture<'a, Result<OutputReceipt, CallError>>;
 
+    /// Whether it could take a delivery now, as far as it knows without trying.
+    ///
+    /// # Errors
+    ///
+    /// The refusal that [`deliver`](Self::deliver) would give.
+    fn ready(&self) -> Result<(), CallError> {
+        Ok(())
+    }
+
     /// What each of its calls may use.
     fn limits(&self) -> Limits {
         Limits::default()

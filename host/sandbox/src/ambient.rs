@@ -8,7 +8,7 @@
 )]
 
 use std::fs;
-use std::io::{self, Read as _};
+use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -165,6 +165,50 @@ pub fn user_cache_folder() -> Option<PathBuf> {
 #[must_use]
 pub fn user_config_folder() -> Option<PathBuf> {
     user_folder("XDG_CONFIG_HOME", ".config")
+}
+
+/// The user's folder for what this program remembers, by the XDG base directory rules.
+#[must_use]
+pub fn user_state_folder() -> Option<PathBuf> {
+    user_folder("XDG_STATE_HOME", ".local/state")
+}
+
+/// The absolute path of a file that is there, links resolved: its name in records.
+///
+/// # Errors
+///
+/// [`SandboxError::File`] when there is no such file.
+pub fn absolute(path: &Path) -> Result<PathBuf, SandboxError> {
+    fs::canonicalize(path).map_err(|source| SandboxError::File {
+        path: path.display().to_string(),
+        source,
+    })
+}
+
+/// Writes a file of an open folder whole or not at all, readable by this user alone.
+///
+/// # Errors
+///
+/// [`SandboxError::File`] when it can't be written.
+pub fn write_private(folder: &Dir, name: &str, bytes: &[u8]) -> Result<(), SandboxError> {
+    let write = || {
+        let new = format!(".{name}.{}", random_id());
+        let mut options = cap_std::fs::OpenOptions::new();
+        options.write(true).create_new(true);
+        cap_std::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let mut file = folder.open_with(&new, &options)?;
+        file.write_all(bytes)
+            .and_then(|()| file.sync_all())
+            .and_then(|()| folder.rename(&new, folder, name))
+            .inspect_err(|_kept_for_the_caller| {
+                // A leftover is harmless: nothing reads it.
+                drop(folder.remove_file(&new));
+            })
+    };
+    write().map_err(|source| SandboxError::File {
+        path: name.to_owned(),
+        source,
+    })
 }
 
 fn user_folder(variable: &str, in_home: &str) -> Option<PathBuf> {

@@ -1,0 +1,204 @@
+//! The plugins that the config, the command line and the product ask for, before any is loaded.
+
+use anyhow::{Context as _, bail};
+use tidegate::SchemaCheck;
+use tidegate_contract::limits::parse_limit;
+use tidegate_contract::{JsonObject, Limits};
+use tidegate_sandbox::ambient;
+
+use crate::builtin::{self, Builtin};
+use crate::cli::PluginArguments;
+use crate::config::{Grants, LimitValues};
+use crate::loaded::Loaded;
+
+/// Largest component file.
+const COMPONENT_BYTES: u64 = 256 * 1024 * 1024;
+
+/// A plugin before it is loaded.
+pub(crate) struct Wanted {
+    pub(crate) name: String,
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) digest: Option<String>,
+    pub(crate) prefix: String,
+    pub(crate) grants: Option<Grants>,
+    pub(crate) limits: Limits,
+    pub(crate) schema_check: SchemaCheck,
+    pub(crate) config: JsonObject,
+    pub(crate) prints: bool,
+    pub(crate) role: Role,
+}
+
+/// What a plugin is loaded for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    Tools,
+    Sink,
+}
+
+impl Wanted {
+    fn new(name: &str, bytes: Vec<u8>, limits: Limits) -> Self {
+        Self {
+            name: name.to_owned(),
+            bytes,
+            digest: None,
+            prefix: String::new(),
+            grants: None,
+            limits,
+            schema_check: SchemaCheck::On,
+            config: JsonObject::new(),
+            prints: false,
+            role: Role::Tools,
+        }
+    }
+
+    /// A carried plugin that nothing names.
+    pub(crate) fn carried(builtin: &Builtin, limits: Limits) -> Self {
+        Self {
+            role: if builtin.prints {
+                Role::Sink
+            } else {
+                Role::Tools
+            },
+            prints: builtin.prints,
+            ..Self::new(builtin.name, builtin.bytes.to_vec(), limits)
+        }
+    }
+}
+
+/// What entries of `plugins` and of `output` have in common.
+struct Entry<'a> {
+    name: &'a str,
+    component: &'a str,
+    digest: &'a Option<String>,
+    grants: &'a Option<Grants>,
+    limits: &'a LimitValues,
+    config: &'a JsonObject,
+}
+
+/// The plugins of the config and of the command line, in this order.
+///
+/// # Errors
+///
+/// A component can't be read, a limit is not right, or two plugins have one name.
+pub(crate) fn wanted(arguments: &PluginArguments, loaded: &Loaded) -> anyhow::Result<Vec<Wanted>> {
+    let mut wanted = Vec::new();
+    for plugin in &loaded.config.plugins {
+        let entry = Entry {
+            name: &plugin.name,
+            component: &plugin.component,
+            digest: &plugin.digest,
+            grants: &plugin.grants,
+            limits: &plugin.limits,
+            config: &plugin.config,
+        };
+        wanted.push(Wanted {
+            prefix: plugin.prefix.clone(),
+            schema_check: if plugin.schema_check {
+                SchemaCheck::On
+            } else {
+                SchemaCheck::Off
+            },
+            ..configured(&entry, arguments, loaded)
+                .with_context(|| format!("plugin `{}`", plugin.name))?
+        });
+    }
+    for sink in &loaded.config.output {
+        let entry = Entry {
+            name: &sink.name,
+            component: &sink.component,
+            digest: &sink.digest,
+            grants: &sink.grants,
+            limits: &sink.limits,
+            config: &sink.config,
+        };
+        wanted.push(Wanted {
+            role: Role::Sink,
+            ..configured(&entry, arguments, loaded)
+                .with_context(|| format!("sink `{}`", sink.name))?
+        });
+    }
+    for path in &arguments.plugin {
+        let bytes = ambient::read_file(path, COMPONENT_BYTES)?;
+        let name = path.file_stem().unwrap_or(path.as_os_str());
+        let limits = limits(arguments, loaded, &LimitValues::default())?;
+        wanted.push(Wanted::new(&name.to_string_lossy(), bytes, limits));
+    }
+    refuse_equal_names(&wanted)?;
+    Ok(wanted)
+}
+
+fn configured(
+    entry: &Entry<'_>,
+    arguments: &PluginArguments,
+    loaded: &Loaded,
+) -> anyhow::Result<Wanted> {
+    let (bytes, prints) = match entry.component.strip_prefix("builtin:") {
+        Some(name) => {
+            let builtin = builtin::named(name)?;
+            (builtin.bytes.to_vec(), builtin.prints)
+        }
+        None => (
+            loaded.read_component(entry.component, COMPONENT_BYTES)?,
+            false,
+        ),
+    };
+    Ok(Wanted {
+        digest: entry.digest.clone(),
+        grants: entry.grants.clone(),
+        config: entry.config.clone(),
+        prints,
+        ..Wanted::new(entry.name, bytes, limits(arguments, loaded, entry.limits)?)
+    })
+}
+
+/// Grants, limits and settings attach by name, so two plugins can't share one (CASES WA18).
+fn refuse_equal_names(wanted: &[Wanted]) -> anyhow::Result<()> {
+    for (index, plugin) in wanted.iter().enumerate() {
+        if wanted
+            .iter()
+            .take(index)
+            .any(|other| other.name == plugin.name)
+        {
+            bail!(
+                "two plugins are named `{}`; give one another name",
+                plugin.name
+            );
+        }
+    }
+    Ok(())
+}
+
+/// The file's limits, then the plugin's own, then those typed on the command line.
+pub(crate) fn limits(
+    arguments: &PluginArguments,
+    loaded: &Loaded,
+    own: &LimitValues,
+) -> anyhow::Result<Limits> {
+    let mut limits = Limits::default();
+    loaded.config.limits.apply(&mut limits).context("limits")?;
+    own.apply(&mut limits)?;
+    for limit in arguments
+        .limit
+        .iter()
+        .filter(|limit| RuntimeLimit::of(limit).is_none())
+    {
+        parse_limit(limit, &mut limits).with_context(|| format!("--limit {limit}"))?;
+    }
+    Ok(limits)
+}
+
+/// The two limits that belong to the runtime and not to a call.
+pub(crate) enum RuntimeLimit<'a> {
+    Concurrency(&'a str),
+    Queue(&'a str),
+}
+
+impl<'a> RuntimeLimit<'a> {
+    pub(crate) fn of(limit: &'a str) -> Option<Self> {
+        match limit.split_once('=')? {
+            ("concurrency", value) => Some(Self::Concurrency(value)),
+            ("queue", value) => Some(Self::Queue(value)),
+            _ => None,
+        }
+    }
+}
