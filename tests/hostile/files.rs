@@ -115,7 +115,7 @@ pub(super) fn snapshot(folder: &Path) -> BTreeMap<String, String> {
 }
 
 /// Each operation of `probe` on one path.
-fn operations(path: &str) -> Vec<Value> {
+pub(super) fn operations(path: &str) -> Vec<Value> {
     let rows = [
         json!({"op": "read"}),
         json!({"op": "read_stream"}),
