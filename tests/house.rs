@@ -1,5 +1,5 @@
 //! The rules of the house that a machine keeps: who may import whom, one place for ambient
-//! authority, one `unsafe`, no long files, no known-bad version.
+//! authority, one `unsafe`, no long files.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -207,7 +207,7 @@ fn one_function_builds_every_store() {
 
 #[test]
 fn no_source_is_longer_than_500_lines() {
-    for folder in ["host", "guests", "tests"] {
+    for folder in ["host", "guests", "tests", "fuzz"] {
         for path in sources(folder) {
             let lines = fs::read_to_string(&path).unwrap().lines().count();
             assert!(lines <= 500, "{}: {lines} lines", path.display());
@@ -217,58 +217,10 @@ fn no_source_is_longer_than_500_lines() {
 
 #[test]
 fn every_module_says_what_it_is_for() {
-    for folder in ["host", "guests", "tests"] {
+    for folder in ["host", "guests", "tests", "fuzz"] {
         for path in sources(folder) {
             let text = fs::read_to_string(&path).unwrap();
             assert!(text.starts_with("//!"), "{}", path.display());
         }
     }
-}
-
-/// Versions of a package in the lock file.
-fn locked(package: &str) -> Vec<(u64, u64, u64)> {
-    let lock = fs::read_to_string(root().join("Cargo.lock")).unwrap();
-    let name = format!("name = \"{package}\"\n");
-    let versions = lock
-        .split("[[package]]\n")
-        .filter(|entry| entry.starts_with(&name));
-    versions
-        .map(|entry| {
-            let version = entry
-                .split("version = \"")
-                .nth(1)
-                .unwrap()
-                .split('"')
-                .next()
-                .unwrap();
-            let mut numbers = version
-                .split(['.', '-', '+'])
-                .map(|part| part.parse().unwrap_or(0));
-            let mut next = || numbers.next().unwrap_or(0);
-            (next(), next(), next())
-        })
-        .collect()
-}
-
-#[test]
-fn io14_no_known_bad_version_is_locked() {
-    // Package, the first good version, where it is required at all.
-    for (package, least) in [
-        ("wasmtime", (48, 0, 8)),
-        ("wasmtime-wasi", (48, 0, 8)),
-        ("wasmtime-wasi-io", (48, 0, 8)),
-        ("cap-primitives", (3, 4, 1)),
-        ("h2", (0, 4, 16)),
-        ("idna", (1, 0, 3)),
-    ] {
-        for version in locked(package) {
-            assert!(version >= least, "{package} {version:?}");
-        }
-    }
-    assert!(
-        locked("wasmtime")
-            .iter()
-            .all(|(major, minor, _)| (*major, *minor) == (48, 0))
-    );
-    assert!(!locked("wasmtime").is_empty(), "the lock file is read");
 }

@@ -14,4 +14,5 @@ mod behaviour;
 mod command;
 mod hostile;
 mod house;
+mod supply;
 mod support;

@@ -1,4 +1,4 @@
-//! What was typed: one command, and for two of them arguments to hand on.
+//! What was typed: one command, and for some of them what it works on.
 
 use std::ffi::OsString;
 
@@ -16,6 +16,10 @@ Commands:
   test      build guests and host, then run all tests, those in the documentation too
   check     formatting, clippy and documentation of host and guests; a warning is an error
   figures   measure, and print each figure beside its goal
+  fuzz      feed one fuzz target, or each in turn, for some seconds; see docs/fuzzing.md
+
+`fuzz` takes the name of a target and --seconds N (60):
+  cargo xtask fuzz json --seconds 600
 
 Arguments after `--` go to the tests or to the figures:
   cargo xtask test -- expired_token      the tests that have this in their name
@@ -38,7 +42,20 @@ pub(crate) enum Task {
     Test(Vec<OsString>),
     Check,
     Figures(Vec<OsString>),
+    Fuzz(Fuzz),
 }
+
+/// What to fuzz, and for how long.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Fuzz {
+    /// One target; all where it is absent.
+    pub(crate) target: Option<String>,
+    /// Seconds for each target.
+    pub(crate) seconds: u32,
+}
+
+/// Long enough to find what is shallow, short enough to wait for.
+const FUZZ_SECONDS: u32 = 60;
 
 /// Reads the words after `cargo xtask`.
 ///
@@ -62,12 +79,19 @@ pub(crate) fn read(words: impl Iterator<Item = OsString>) -> Result<Task, Failur
         [] => return Err(Failure::Usage("a command is missing".to_owned())),
         [command, rest @ ..] => (*command, rest),
     };
+    if let ("fuzz", None) = (command, &arguments) {
+        return read_fuzz(rest).map(Task::Fuzz);
+    }
     let task = match command {
         "guests" => Task::Guests,
         "demo" => Task::Demo,
         "test" => Task::Test(arguments.clone().unwrap_or_default()),
         "check" => Task::Check,
         "figures" => Task::Figures(arguments.clone().unwrap_or_default()),
+        "fuzz" => {
+            let problem = "`fuzz` takes no arguments after `--`".to_owned();
+            return Err(Failure::Usage(problem));
+        }
         _ => return Err(Failure::Usage(format!("there is no command `{command}`"))),
     };
     match (&task, rest, arguments) {
@@ -82,6 +106,38 @@ pub(crate) fn read(words: impl Iterator<Item = OsString>) -> Result<Task, Failur
             "`{command}` takes no arguments after `--`"
         ))),
     }
+}
+
+fn read_fuzz(mut words: &[&str]) -> Result<Fuzz, Failure> {
+    let mut fuzz = Fuzz {
+        target: None,
+        seconds: FUZZ_SECONDS,
+    };
+    while let [word, rest @ ..] = words {
+        words = rest;
+        let value = match word.split_once('=') {
+            Some(("--seconds", value)) => Some(value),
+            None if *word == "--seconds" => {
+                let (value, rest) = words.split_first().unwrap_or((&"", &[]));
+                words = rest;
+                Some(*value)
+            }
+            _ => None,
+        };
+        match value.map(str::parse) {
+            Some(Ok(seconds)) if seconds > 0 => fuzz.seconds = seconds,
+            Some(_) => {
+                let problem = "`--seconds` takes a whole number from 1".to_owned();
+                return Err(Failure::Usage(problem));
+            }
+            None if word.starts_with('-') || fuzz.target.is_some() => {
+                let problem = format!("`fuzz` takes one target and --seconds, and got `{word}`");
+                return Err(Failure::Usage(problem));
+            }
+            None => fuzz.target = Some((*word).to_owned()),
+        }
+    }
+    Ok(fuzz)
 }
 
 #[cfg(test)]
@@ -113,6 +169,14 @@ mod tests {
         );
         check("test -- --help", Ok(Task::Test(arguments(&["--help"]))));
         check("figures -- warm", Ok(Task::Figures(arguments(&["warm"]))));
+        let fuzz = |target: Option<&str>, seconds| {
+            let target = target.map(str::to_owned);
+            Ok(Task::Fuzz(Fuzz { target, seconds }))
+        };
+        check("fuzz", fuzz(None, 60));
+        check("fuzz json", fuzz(Some("json"), 60));
+        check("fuzz json --seconds 5", fuzz(Some("json"), 5));
+        check("fuzz --seconds=5 json", fuzz(Some("json"), 5));
         for help in ["help", "--help", "-h", "test --help", "help test"] {
             check(help, Ok(Task::Help));
         }
@@ -128,6 +192,11 @@ mod tests {
             "check name",
             Err("`check` takes no argument, and got `name`"),
         );
+        check("fuzz json calls", Err("got `calls`"));
+        check("fuzz --fast", Err("got `--fast`"));
+        check("fuzz --seconds", Err("a whole number from 1"));
+        check("fuzz --seconds 0", Err("a whole number from 1"));
+        check("fuzz -- json", Err("`fuzz` takes no arguments after `--`"));
         check("demo -- name", Err("`demo` takes no arguments after `--`"));
     }
 }

@@ -12,6 +12,7 @@
 
 mod command_line;
 mod failure;
+mod fuzz;
 mod guests;
 mod step;
 mod tasks;
@@ -43,6 +44,7 @@ fn carry_out(task: Task) -> Result<(), Failure> {
         Task::Test(arguments) => tasks::test(&workspace, &arguments)?,
         Task::Check => tasks::check(&workspace)?,
         Task::Figures(arguments) => tasks::figures(&workspace, &arguments)?,
+        Task::Fuzz(what) => fuzz::run(&workspace, &what)?,
     }
     Ok(())
 }

@@ -52,7 +52,22 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), Failure> {
     step::run(workspace, workspace.cargo(&clippy))?;
     let mut documentation = workspace.cargo(&["doc", "--workspace", "--no-deps"]);
     documentation.env("RUSTDOCFLAGS", "-D warnings");
-    step::run(workspace, documentation)
+    step::run(workspace, documentation)?;
+    dependencies(workspace)
+}
+
+/// Holds the dependencies to `deny.toml`, where cargo-deny is installed. Advisories are left out:
+/// they need the network, and would turn a commit red that changed nothing.
+fn dependencies(workspace: &Workspace) -> Result<(), Failure> {
+    if step::answer(workspace, workspace.cargo(&["deny", "--version"])).is_err() {
+        eprintln!(
+            "xtask: licences and sources of dependencies are not checked: cargo-deny is missing; \
+             `cargo install cargo-deny --locked` brings it"
+        );
+        return Ok(());
+    }
+    let deny = ["deny", "--offline", "check", "bans", "licenses", "sources"];
+    step::run(workspace, workspace.cargo(&deny))
 }
 
 /// Measures, in the bench profile.

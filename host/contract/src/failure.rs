@@ -231,11 +231,10 @@ pub fn check_message(message: &str) -> Result<(), FailureError> {
 /// is longer than 512 characters is cut. Where nothing is left it says `no details`.
 #[must_use]
 pub fn redact(diagnostic: &str) -> String {
-    let plain = scan::without_terminal_sequences(head(diagnostic));
     // Line by line first: some stack frames are known by standing at the start of a line.
-    let lines: Vec<String> = plain
+    let lines: Vec<String> = head(diagnostic)
         .split(scan::is_line_break)
-        .map(|line| replace_all(&scan::one_line(line)))
+        .map(|line| scan::one_line(&replaced(&scan::one_line(&without_sequences(line)))))
         .filter(|line| !line.is_empty())
         .collect();
     let mut message = lines.join(" ");
@@ -243,7 +242,7 @@ pub fn redact(diagnostic: &str) -> String {
         message = shorten(&scan::one_line(&message));
         match check_message(&message) {
             Ok(()) => return message,
-            Err(_) => message = replace_all(&message),
+            Err(_) => message = replaced(&message),
         }
     }
     NO_DETAILS.to_owned()
@@ -284,15 +283,30 @@ fn shorten(message: &str) -> String {
     short.trim().to_owned()
 }
 
-/// Replaces everything unfit in one line, in the first reading that shows any.
-fn replace_all(line: &str) -> String {
+/// One line with everything unfit replaced, in the first reading that shows any.
+fn replaced(line: &str) -> String {
+    replaced_around(line, str::to_owned)
+}
+
+/// One line without terminal sequences. What is unfit goes before they do: the last letter of a
+/// sequence can be the first of the word that tells a secret.
+fn without_sequences(line: &str) -> String {
+    if line.contains(scan::starts_sequence) {
+        replaced_around(line, scan::without_terminal_sequences)
+    } else {
+        line.to_owned()
+    }
+}
+
+/// As [`replaced`], with `clean` applied to each piece of text that is kept.
+fn replaced_around(line: &str, clean: fn(&str) -> String) -> String {
     for reading in Scan::readings(line) {
         let findings = findings(&reading);
         if !findings.is_empty() {
-            return scan::one_line(&reading.replace(&findings));
+            return reading.replace(&findings, clean);
         }
     }
-    line.to_owned()
+    clean(line)
 }
 
 /// What is unfit in one reading of a text, in order and without overlaps.

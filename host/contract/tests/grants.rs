@@ -52,37 +52,52 @@ fn l2_every_kind_of_allow_is_read() {
     assert_eq!(wire, expected);
 }
 
+/// The tables: a row of JSON a line.
+const NAMES: &str = include_str!("../../../tests/tables/names.jsonl");
+const PATHS: &str = include_str!("../../../tests/tables/paths.jsonl");
+
+fn rows(table: &str) -> Vec<serde_json::Value> {
+    let row = |line| serde_json::from_str(line).expect("a row");
+    table.lines().map(row).collect()
+}
+
 #[test]
-fn l2_a_wrong_allow_says_what_is_wrong_and_adds_nothing() {
-    for text in [
-        "",
-        "tool",
-        "tool=",
-        "tool=a b",
-        "tool=a\n",
-        "stdout=x",
-        "stdout=",
-        "read=",
-        "read=..",
-        "write=a/../b",
-        "network",
-        "network=*",
-        "network=example.com",
-        "network=https://a/b",
-        "execute",
-        "env=",
-        "mcp=",
-        "colour=red",
-        "Tool=x",
-        " tool=x",
-    ] {
+fn l2_every_allow_of_the_table_grants_or_says_what_is_wrong_and_adds_nothing() {
+    let rows = rows(NAMES);
+    let rows = rows.iter().filter(|row| row["kind"] == "allow");
+    for row in rows.clone() {
         let mut grant = Grant::default();
-        let error = parse_allow(text, &mut grant).expect_err(text);
-        assert_eq!(grant, Grant::default());
-        assert!(!error.to_string().ends_with('.'), "{error}");
+        let read = parse_allow(row["text"].as_str().expect("a text"), &mut grant);
+        assert_eq!(Some(read.is_ok()), row["ok"].as_bool(), "{row}: {read:?}");
+        match read {
+            Ok(()) => assert_ne!(grant, Grant::default(), "{row}"),
+            Err(error) => {
+                assert_eq!(grant, Grant::default(), "{row}");
+                let told = error.to_string();
+                assert!(
+                    !told.ends_with('.') && !told.contains(char::is_control),
+                    "{told}"
+                );
+            }
+        }
     }
+    assert!(rows.count() >= 60);
     let error = parse_allow("colour=red", &mut Grant::default()).expect_err("no kind");
     assert!(error.to_string().contains("read[=DIR]"), "{error}");
+}
+
+#[test]
+fn s1_fs01_every_path_of_the_table_is_granted_in_one_spelling_or_refused() {
+    let rows = rows(PATHS);
+    assert!(rows.len() >= 80, "only {} rows", rows.len());
+    for row in rows {
+        let path = row["path"].as_str().expect("a path");
+        let root = Root::parse(path);
+        let spelled = root.as_ref().ok().map(Root::as_str);
+        assert_eq!(spelled, row["root"].as_str(), "{row}: {root:?}");
+        let again = spelled.map(Root::parse);
+        assert!(again.is_none_or(|again| again == root), "{row}");
+    }
 }
 
 #[test]

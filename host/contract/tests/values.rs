@@ -21,35 +21,41 @@ fn result(value: Value) -> Result<ExternalResult, ResultError> {
     ExternalResult::from_value(value, &JsonBounds::default())
 }
 
-#[test]
-fn c2_an_id_has_1_to_256_characters_without_controls() {
-    for id in ["1", " ", "call/1", "é", &"é".repeat(256)] {
-        assert!(CallId::new(id).is_ok(), "{id:?}");
-        assert!(DeliveryId::new(id).is_ok(), "{id:?}");
-    }
-    for id in [
-        "",
-        "a\n",
-        "\u{7f}",
-        "\u{85}",
-        "\u{2028}",
-        "\u{2029}",
-        &"é".repeat(257),
-    ] {
-        let error = CallId::new(id).expect_err("refused");
-        assert_eq!(error.code(), "INVALID_CALL");
-        assert!(DeliveryId::new(id).is_err(), "{id:?}");
-    }
-}
+/// The table: names and ids that callers and plugins choose, a row of JSON a line.
+const NAMES: &str = include_str!("../../../tests/tables/names.jsonl");
 
 #[test]
-fn c2_a_tool_name_has_1_to_64_letters() {
-    for name in ["a", "read_text", "A-9", &"x".repeat(64)] {
-        assert!(ToolName::new(name).is_ok(), "{name:?}");
+fn c2_every_name_and_id_of_the_table_is_taken_or_refused() {
+    let mut counted = 0;
+    for line in NAMES.lines() {
+        let row: Value = serde_json::from_str(line).expect("a row");
+        let text = row["text"].as_str().expect("a text");
+        let expected = row["ok"].as_bool().expect("a verdict");
+        let taken = match row["kind"].as_str() {
+            Some("tool") => vec![ToolName::new(text).map(|name| name.to_string())],
+            Some("id") => vec![
+                CallId::new(text).map(|id| id.to_string()),
+                DeliveryId::new(text).map(|id| id.to_string()),
+            ],
+            _ => continue,
+        };
+        for taken in taken {
+            match taken {
+                Ok(name) => assert!(expected && name == text, "{line}"),
+                Err(error) => {
+                    assert!(!expected, "{line}: {error}");
+                    assert_eq!(error.code(), "INVALID_CALL", "{line}");
+                    assert_eq!(
+                        check_message(error.to_failure().message()),
+                        Ok(()),
+                        "{line}"
+                    );
+                }
+            }
+        }
+        counted += 1;
     }
-    for name in ["", "a b", "a.b", "a/b", "é", "a\n", &"x".repeat(65)] {
-        assert!(ToolName::new(name).is_err(), "{name:?}");
-    }
+    assert!(counted >= 60, "only {counted} rows");
 }
 
 #[test]

@@ -238,12 +238,24 @@ fn assigned(scan: &Scan, separator: usize) -> Option<(usize, usize)> {
     if matches!(scan.before(separator), Some('!' | '<' | '>' | '=')) {
         return None;
     }
+    if let Some(range) = query_key(scan, separator) {
+        return Some(range);
+    }
     let key = key_before(scan, separator)?;
     let value = value_after(scan, separator + 1);
     let is_harmless = value.is_replaced()
         || key.name == Name::Soft
             && (value.is_number() || value.is_prose() || value.text.is_empty());
     (!is_harmless).then(|| (key.start, end_of(scan, &key, &value)))
+}
+
+/// `?key=value` in a URL: alone, a key is a credential where its value looks made up and is long.
+fn query_key(scan: &Scan, separator: usize) -> Option<(usize, usize)> {
+    let start = separator.checked_sub("key".len())?;
+    let is_alone = matches!(scan.before(start), Some('?' | '&'));
+    let value = value_after(scan, separator + 1);
+    let counts = is_alone && scan.has(start, "key") && value.text.len() >= 16;
+    (counts && value.is_made_up()).then_some((start, value.end))
 }
 
 /// `name: value`.

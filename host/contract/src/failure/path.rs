@@ -13,9 +13,11 @@ const DEEP_ROOTS: &str = "applications code data library repo src system users w
 
 const WINDOWS_ROOTS: &str = "documents program programdata temp users windows winnt";
 
-/// Variables that hold somebody's folder.
+/// Variables that hold somebody's folder, or one of the system.
 const HOMES: &str = "\
-    home userprofile appdata localappdata homepath homedrive tmpdir temp programdata";
+    home userprofile appdata localappdata homepath homedrive tmpdir temp programdata \
+    programfiles systemroot systemdrive windir pwd oldpwd xdg_config_home xdg_cache_home \
+    xdg_data_home xdg_state_home xdg_runtime_dir";
 
 /// Words before a single `/name` that make it a path rather than one of two choices.
 const BEFORE_PATHS: &str = "\

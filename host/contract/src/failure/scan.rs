@@ -145,16 +145,17 @@ impl Scan {
         )
     }
 
-    /// The text with every finding replaced.
-    pub(crate) fn replace(&self, findings: &[Finding]) -> String {
+    /// The text with every finding replaced, and `clean` applied to each piece between them.
+    pub(crate) fn replace(&self, findings: &[Finding], clean: fn(&str) -> String) -> String {
+        let piece = |start, end| clean(&self.slice(start, end).iter().collect::<String>());
         let mut replaced = String::new();
         let mut at = 0;
         for finding in findings {
-            replaced.extend(self.slice(at, finding.start));
+            replaced.push_str(&piece(at, finding.start));
             replaced.push_str(finding.kind.replacement());
             at = finding.end;
         }
-        replaced.extend(self.slice(at, self.len()));
+        replaced.push_str(&piece(at, self.len()));
         replaced
     }
 }
@@ -238,28 +239,60 @@ fn plain_form(letter: char) -> char {
     }
 }
 
-/// The text with `%41`, `\x41` and `\u0041` read as `A`; what is no UTF-8 then becomes U+FFFD.
+/// The text with `%41`, `\x41`, `\101`, `\u0041`, `\u{41}`, `&#65;` and `&#x41;` read as `A`; what
+/// is no UTF-8 then becomes U+FFFD.
 fn unescaped(text: &str) -> String {
     let bytes = text.as_bytes();
     let mut decoded = Vec::with_capacity(bytes.len());
     let mut at = 0;
     while let Some(&byte) = bytes.get(at) {
         let rest = bytes.get(at..).unwrap_or_default();
-        let prefix = [b"\\u00".as_slice(), b"\\x", b"%"]
-            .into_iter()
-            .find(|prefix| rest.starts_with(prefix));
-        let escaped = prefix.and_then(|prefix| {
-            let digits = rest.get(prefix.len()..prefix.len() + 2)?;
-            let mut digits = digits.iter().map(|digit| char::from(*digit).to_digit(16));
-            let (high, low) = (digits.next()??, digits.next()??);
-            let letter = u8::try_from(high * 16 + low).ok()?;
-            Some((letter, prefix.len() + 2))
-        });
+        let escaped = match byte {
+            b'%' | b'\\' | b'&' => escape(rest),
+            _ => None,
+        };
         let (letter, length) = escaped.unwrap_or((byte, 1));
         decoded.push(letter);
         at += length;
     }
     String::from_utf8_lossy(&decoded).into_owned()
+}
+
+/// How a character is written by its number: what stands before the digits, their base, how many
+/// there are at least and at most, and what stands after them.
+const ESCAPES: [(&str, u32, usize, usize, &str); 8] = [
+    ("%", 16, 2, 2, ""),
+    ("\\x", 16, 2, 2, ""),
+    ("\\u00", 16, 2, 2, ""),
+    ("\\U000000", 16, 2, 2, ""),
+    ("\\u{", 16, 1, 6, "}"),
+    ("\\", 8, 3, 3, ""),
+    ("&#x", 16, 1, 6, ";"),
+    ("&#", 10, 1, 6, ";"),
+];
+
+/// The byte that an escape at the start stands for, and how long the escape is.
+fn escape(rest: &[u8]) -> Option<(u8, usize)> {
+    ESCAPES
+        .into_iter()
+        .find_map(|(before, base, least, most, after)| {
+            let digits = rest.strip_prefix(before.as_bytes())?;
+            let is_digit = |byte: &&u8| char::from(**byte).is_digit(base);
+            let count = digits.iter().take(most).take_while(is_digit).count();
+            let number = std::str::from_utf8(digits.get(..count)?).ok()?;
+            let letter = u8::from_str_radix(number, base).ok()?;
+            let is_closed = digits.get(count..)?.starts_with(after.as_bytes());
+            let length = before.len() + count + after.len();
+            (count >= least && is_closed).then_some((letter, length))
+        })
+}
+
+/// Characters that an escape sequence of a terminal starts with.
+pub(crate) fn starts_sequence(letter: char) -> bool {
+    matches!(
+        letter,
+        '\u{1b}' | '\u{90}' | '\u{98}' | '\u{9b}' | '\u{9d}' | '\u{9e}' | '\u{9f}'
+    )
 }
 
 /// The text without escape sequences of terminals (ECMA-48 5.4 and 5.6): colours, titles, links.
