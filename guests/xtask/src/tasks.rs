@@ -73,7 +73,7 @@ fn dependencies(workspace: &Workspace) -> Result<(), Failure> {
 /// Measures, in the bench profile.
 pub(crate) fn figures(workspace: &Workspace, arguments: &[OsString]) -> Result<(), Failure> {
     guests::build(workspace)?;
-    let bench = workspace.cargo(&["bench", "-p", "tidegate-tests", "--bench", "figures"]);
+    let bench = workspace.cargo(&["bench", "--workspace", "--bench", "figures"]);
     step::run(workspace, handing_on(bench, arguments))
 }
 

@@ -54,3 +54,8 @@ pub use tidegate_engine::{
 };
 pub use tidegate_sandbox::{Handles, LineSink, SandboxError, Workspace};
 pub use tokio_util::sync::CancellationToken;
+
+/// The guide's examples, compiled and run with the other documentation tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/embedding.md")]
+mod embedding {}
