@@ -145,6 +145,7 @@ impl Fixture {
             concurrency: self.concurrency,
             queue: self.queue,
             engine: Some(engine()),
+            ..RuntimeOptions::default()
         })
         .unwrap()
     }

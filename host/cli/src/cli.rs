@@ -105,6 +105,9 @@ pub(crate) struct PluginArguments {
     /// Sets a limit of each call; may be repeated. See docs/limits.md for names and ranges.
     #[arg(long, value_name = "NAME=VALUE")]
     pub(crate) limit: Vec<String>,
+    /// Appends one JSON line for each decision and each call to a file; `-` is stderr.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) audit: Option<PathBuf>,
     /// Lets TIDEGATE_… variables widen the sandbox and change which plugins are loaded, not only
     /// narrow it.
     #[arg(long)]

@@ -4,6 +4,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context as _, bail};
+use tidegate::{Audit, AuditEvent};
 use tidegate_contract::Value;
 use tidegate_sandbox::{Workspace, ambient};
 
@@ -52,7 +53,11 @@ pub(crate) fn find(named: Option<&Path>) -> Option<(PathBuf, Trust)> {
 ///
 /// The file can't be read or breaks the format; a variable is not right; or the file was found and
 /// reaches out of its folder.
-pub(crate) fn load(named: Option<&Path>, widening: Widening) -> anyhow::Result<Loaded> {
+pub(crate) fn load(
+    named: Option<&Path>,
+    widening: Widening,
+    audit: Option<&Audit>,
+) -> anyhow::Result<Loaded> {
     let variables = overrides::variables(ambient::whole_environment());
     let Some((path, found)) = find(named) else {
         let base = Value::Object(tidegate_contract::JsonObject::new());
@@ -74,6 +79,13 @@ pub(crate) fn load(named: Option<&Path>, widening: Widening) -> anyhow::Result<L
         Trust::Found if Trusted::read().holds(&path, &digest) => Trust::Chosen,
         other => other,
     };
+    if let (Trust::Found, Some(audit)) = (found, audit) {
+        audit.record(&AuditEvent::Trust {
+            path: &name,
+            digest: &digest,
+            trusted: trust == Trust::Chosen,
+        });
+    }
     let folder = path.parent().filter(|parent| *parent != Path::new(""));
     let folder = folder.map_or_else(|| PathBuf::from("."), Path::to_owned);
     let loaded = Loaded {

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context as _, bail};
 use tidegate::{
-    ComponentSink, ComponentTool, Engine, EngineSettings, Handles, Plugin, PluginSource, Runtime,
-    RuntimeOptions, SchemaCheck, Sinks, ToolRegistry, Workspace,
+    Audit, AuditEvent, ComponentSink, ComponentTool, Engine, EngineSettings, Handles, Plugin,
+    PluginSource, Runtime, RuntimeOptions, SchemaCheck, Sinks, ToolRegistry, Workspace,
 };
 use tidegate_contract::grant::{Grant, parse_allow};
 use tidegate_contract::{Limits, Names};
 use tidegate_sandbox::ambient;
 
+use crate::audit;
 use crate::builtin::{self, BUILTINS};
 use crate::cli::PluginArguments;
 use crate::config::LimitValues;
@@ -40,8 +41,10 @@ pub(crate) async fn host(arguments: &PluginArguments) -> anyhow::Result<Host> {
     } else {
         Widening::Refused
     };
-    let loaded = loaded::load(arguments.config.as_deref(), widening)?;
+    let audit = arguments.audit.as_deref().map(audit::open).transpose()?;
+    let loaded = loaded::load(arguments.config.as_deref(), widening, audit.as_ref())?;
     let mut assembly = Assembly::new(arguments, &loaded)?;
+    assembly.audit = audit;
     for plugin in wanted::wanted(arguments, &loaded)? {
         assembly.add(plugin).await?;
     }
@@ -76,6 +79,7 @@ struct Assembly {
     prints: bool,
     default_limits: Limits,
     planned: Vec<PlannedPlugin>,
+    audit: Option<Audit>,
 }
 
 impl Assembly {
@@ -102,6 +106,7 @@ impl Assembly {
             prints: false,
             default_limits: wanted::limits(arguments, loaded, &LimitValues::default())?,
             planned: Vec::new(),
+            audit: None,
         })
     }
 
@@ -115,6 +120,13 @@ impl Assembly {
         };
         check_digest(&source, wanted.digest.as_deref())?;
         let plugin = self.engine.load(source).await?;
+        if let Some(audit) = &self.audit {
+            audit.record(&AuditEvent::Plugin {
+                plugin: plugin.name(),
+                digest: plugin.digest(),
+                compiled: plugin.compiled(),
+            });
+        }
         let grant = plugin_grant(&self.sandbox, wanted.grants.as_ref(), &plugin)
             .with_context(|| format!("grants of plugin `{}`", wanted.name))?;
         let plugin = plugin.with_handles(Handles::open(&grant, &self.workspace)?)?;
@@ -243,6 +255,7 @@ impl Assembly {
             concurrency,
             queue,
             engine: Some(self.engine),
+            audit: self.audit,
         })?;
         Ok(Host {
             runtime,

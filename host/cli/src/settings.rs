@@ -35,7 +35,7 @@ fn check(arguments: &CheckArguments) -> anyhow::Result<String> {
             loaded::FILE_NAME
         );
     };
-    let loaded = loaded::load(named, Widening::Permitted)?;
+    let loaded = loaded::load(named, Widening::Permitted, None)?;
     loaded.config.sandbox.grant()?;
     for plugin in &loaded.config.plugins {
         plugin.grants.as_ref().map(Grants::grant).transpose()?;

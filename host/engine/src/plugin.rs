@@ -57,6 +57,7 @@ pub(crate) struct Loaded {
     pub(crate) tools: Option<tools::GuestIndices>,
     pub(crate) sink: Option<sink::GuestIndices>,
     digest: Box<str>,
+    compiled: bool,
     definitions: Arc<[ToolDefinition]>,
     /// What one call takes of the engine's pool.
     need: Need,
@@ -99,7 +100,7 @@ impl Plugin {
             config,
         } = source;
         let digest = digest(&bytes);
-        let component = compile(engine, &name, &bytes, &digest)?;
+        let (component, compiled) = compile(engine, &name, &bytes, &digest)?;
         drop(bytes);
         let pre = engine
             .linker
@@ -122,6 +123,7 @@ impl Plugin {
             tools,
             sink,
             digest: digest.into(),
+            compiled,
             definitions: Arc::default(),
         };
         loaded.definitions = definitions(&loaded)?.into();
@@ -152,6 +154,12 @@ impl Plugin {
     #[must_use]
     pub fn digest(&self) -> &str {
         &self.0.digest
+    }
+
+    /// Whether it was compiled when it was loaded, because the cache had no good entry for it.
+    #[must_use]
+    pub fn compiled(&self) -> bool {
+        self.0.compiled
     }
 
     /// The tools it defines, in its own order.
@@ -283,6 +291,7 @@ impl Loaded {
             tools: self.tools.clone(),
             sink: self.sink.clone(),
             digest: self.digest.clone(),
+            compiled: self.compiled,
             definitions: Arc::clone(&self.definitions),
             need: self.need,
         }
@@ -309,18 +318,19 @@ fn loading_limits(limits: &Limits) -> Limits {
     limits.at_least(&Limits::default())
 }
 
+/// The component, and whether it had to be compiled.
 fn compile(
     engine: &Shared,
     name: &str,
     bytes: &[u8],
     digest: &str,
-) -> Result<Component, EngineError> {
+) -> Result<(Component, bool), EngineError> {
     let cached = engine
         .cache
         .as_ref()
         .and_then(|cache| cache.load(&engine.wasmtime, digest));
     if let Some(component) = cached {
-        return Ok(component);
+        return Ok((component, false));
     }
     tracing::info!(plugin = name, digest, "compiling");
     let component = Component::from_binary(&engine.wasmtime, bytes).map_err(|source| {
@@ -332,7 +342,7 @@ fn compile(
     if let Some(cache) = &engine.cache {
         cache.store(digest, &component);
     }
-    Ok(component)
+    Ok((component, true))
 }
 
 type Exports = (Option<tools::GuestIndices>, Option<sink::GuestIndices>);

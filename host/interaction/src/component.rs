@@ -64,6 +64,10 @@ impl Tool for ComponentTool {
         Some(&self.plugin.handles().grant)
     }
 
+    fn digest(&self) -> Option<&str> {
+        Some(self.plugin.digest())
+    }
+
     fn limits(&self) -> Limits {
         *self.plugin.limits()
     }

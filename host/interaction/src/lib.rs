@@ -22,6 +22,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod audit;
 mod blocking;
 mod bounds;
 mod caller;
@@ -37,6 +38,7 @@ mod tool;
 pub mod flow;
 pub mod protocol;
 
+pub use audit::{Audit, AuditEvent, AuditLog, Ended, Subject};
 pub use blocking::Blocking;
 pub use caller::Caller;
 pub use component::{ComponentSink, ComponentTool};

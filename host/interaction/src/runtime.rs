@@ -6,7 +6,7 @@ use std::fmt;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tidegate_contract::grant::Grant;
 use tidegate_contract::json::{self, JsonBounds};
@@ -18,6 +18,7 @@ use tidegate_contract::{
 use tidegate_engine::{Admission, Claim, Deadline, Engine, Need, Permit, RunOn};
 use tokio_util::sync::CancellationToken;
 
+use crate::audit::Audit;
 use crate::blocking::Blocking;
 use crate::bounds;
 use crate::caller::Caller;
@@ -52,6 +53,8 @@ pub struct RuntimeOptions {
     pub queue: usize,
     /// The engine whose slots bound an unlimited concurrency.
     pub engine: Option<Engine>,
+    /// Where decisions and calls are recorded; `None` records nothing.
+    pub audit: Option<Audit>,
 }
 
 impl Default for RuntimeOptions {
@@ -63,6 +66,7 @@ impl Default for RuntimeOptions {
             concurrency: None,
             queue: DEFAULT_QUEUE,
             engine: None,
+            audit: None,
         }
     }
 }
@@ -90,6 +94,7 @@ struct Inner {
     sinks: Sinks,
     admission: Admission,
     engine: Option<Engine>,
+    audit: Option<Audit>,
     closed: AtomicBool,
 }
 
@@ -124,6 +129,7 @@ impl Runtime {
             sinks: options.sinks,
             admission: Admission::new(Need::calls(concurrency), options.queue),
             engine: options.engine,
+            audit: options.audit,
             closed: AtomicBool::new(false),
         })))
     }
@@ -226,17 +232,46 @@ impl Runtime {
         run_on: RunOn,
     ) -> Result<ExternalResult, CallError> {
         self.open()?;
-        let (prepared, permissions) = self.prepare(&call, &options.caller)?;
-        let bound = Bound::new(&prepared.tool().limits(), &options);
-        let _permit = self.admit(&bound, &options).await?;
-        let context = bound.context(permissions, &options, run_on);
+        let prepared = self.prepare(&call, &options.caller);
+        let Some(audit) = &self.0.audit else {
+            return self
+                .run_prepared(&call, &options, run_on, prepared?)
+                .await
+                .0;
+        };
+        let started = Instant::now();
+        let decision = prepared.as_ref().map(|(prepared, _)| prepared);
+        let trail = audit.decided(&call, &options.caller.tenant, decision, started);
+        let (end, waited) = match prepared {
+            Ok(prepared) => self.run_prepared(&call, &options, run_on, prepared).await,
+            Err(error) => (Err(error), None),
+        };
+        trail.end(&end, waited);
+        end
+    }
+
+    /// Waits for room and runs a call whose checks passed. Says how long it waited as well.
+    async fn run_prepared(
+        &self,
+        call: &ToolCall,
+        options: &InvokeOptions,
+        run_on: RunOn,
+        (prepared, permissions): (Prepared, Arc<Grant>),
+    ) -> (Result<ExternalResult, CallError>, Option<Duration>) {
+        let started = Instant::now();
+        let bound = Bound::new(&prepared.tool().limits(), options);
+        let _permit = match self.admit(&bound, options).await {
+            Ok(permit) => permit,
+            Err(error) => return (Err(error), None),
+        };
+        let waited = started.elapsed();
+        let context = bound.context(permissions, options, run_on);
         let cut = |status, failure| {
             let outcome = ToolOutcome::ended(status, failure);
             Ok(ExternalResult::new(&call.id, call.name.as_str(), outcome))
         };
-        bound
-            .race(&options.cancel, prepared.execute(&call, &context), cut)
-            .await
+        let work = prepared.execute(call, &context);
+        (bound.race(&options.cancel, work, cut).await, Some(waited))
     }
 
     /// Turns a result into an observation; see [`observe`](crate::observe()).
@@ -270,16 +305,38 @@ impl Runtime {
         run_on: RunOn,
     ) -> Result<OutputReceipt, CallError> {
         self.open()?;
+        let started = Instant::now();
+        let mut waited = None;
+        let end = self.deliver(&delivery, &options, run_on, &mut waited).await;
+        if let Some(audit) = &self.0.audit {
+            let to = (&delivery, options.sink.as_deref());
+            audit.delivered(&options.caller.tenant, to, (started, waited), &end);
+        }
+        if end.is_err() {
+            // However deep it is: taking it apart must not recurse.
+            delivery.message.content.discard();
+        }
+        end
+    }
+
+    async fn deliver(
+        &self,
+        delivery: &Delivery,
+        options: &InvokeOptions,
+        run_on: RunOn,
+        waited: &mut Option<Duration>,
+    ) -> Result<OutputReceipt, CallError> {
+        let started = Instant::now();
         let sink = self.0.sinks.choose(options.sink.as_deref())?;
         if let Err(error) = delivery.check(&bounds::of_delivery(&sink.limits())) {
-            delivery.message.content.discard();
             return Err(CallError::InvalidCall {
                 reason: format!("the delivery passes arguments_bytes: {error}"),
             });
         }
-        let bound = Bound::new(&sink.limits(), &options);
-        let _permit = self.admit(&bound, &options).await?;
-        let context = bound.context(self.permissions(&options.caller), &options, run_on);
+        let bound = Bound::new(&sink.limits(), options);
+        let _permit = self.admit(&bound, options).await?;
+        *waited = Some(started.elapsed());
+        let context = bound.context(self.permissions(&options.caller), options, run_on);
         let cut = |_status, failure| {
             Ok(OutputReceipt {
                 delivery_id: delivery.delivery_id.as_str().to_owned(),
@@ -290,7 +347,7 @@ impl Runtime {
             })
         };
         let receipt = bound
-            .race(&options.cancel, sink.deliver(&delivery, &context), cut)
+            .race(&options.cancel, sink.deliver(delivery, &context), cut)
             .await?;
         receipt
             .check(&delivery.delivery_id)

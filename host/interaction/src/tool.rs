@@ -92,6 +92,11 @@ pub trait Tool: Send + Sync {
         None
     }
 
+    /// SHA-256 of the component that it is of, in lower-case hex; `None` for a Rust type.
+    fn digest(&self) -> Option<&str> {
+        None
+    }
+
     /// What each of its calls may use.
     fn limits(&self) -> Limits {
         Limits::default()

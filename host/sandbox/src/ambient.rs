@@ -12,6 +12,7 @@ use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, MetadataExt as _, PermissionsExt as _};
@@ -82,6 +83,30 @@ pub fn read_file(path: &Path, limit_bytes: u64) -> Result<Vec<u8>, SandboxError>
     let mut options = fs::OpenOptions::new();
     options.read(true).custom_flags(nonblocking());
     read_bounded(options.open(path).map_err(failed)?, limit_bytes).map_err(failed)
+}
+
+/// Opens a file the operator named to append to, making it where it is missing, for this user alone.
+///
+/// # Errors
+///
+/// [`SandboxError::File`] when it can't be opened for writing.
+pub fn append_to(path: &Path) -> Result<fs::File, SandboxError> {
+    let mut options = fs::OpenOptions::new();
+    let options = options.append(true).create(true).mode(0o600);
+    let opened = options.custom_flags(nonblocking()).open(path);
+    opened.map_err(|source| SandboxError::File {
+        path: path.display().to_string(),
+        source,
+    })
+}
+
+/// Milliseconds since 1970-01-01 UTC; 0 on a clock that stands before.
+#[must_use]
+pub fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    since.map_or(0, |since| {
+        u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+    })
 }
 
 /// Reads a file inside an open folder, up to `limit_bytes`; links can't lead out of the folder.
