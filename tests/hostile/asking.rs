@@ -112,7 +112,8 @@ pub(super) async fn call_plugin(plugin: &Plugin) -> Result<ToolOutcome, CallErro
         tenant: Tenant::default(),
         run_on: RunOn::GuestThread,
     };
-    plugin.call_tool(call("t", json!({})), options).await
+    let call = call("t", json!({}));
+    plugin.call_tool(&call.name, &call, options).await
 }
 
 /// A stream of numbers that is the same in every run.

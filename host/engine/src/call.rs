@@ -6,7 +6,7 @@
 use tidegate_contract::limits::Limits;
 use tidegate_contract::{
     CallError, Delivery, DeliveryId, Failure, JsonObject, OutputReceipt, Problem, ReceiptStatus,
-    ToolCall, ToolOutcome,
+    ToolOutcome,
 };
 use tidegate_sandbox::LineSink;
 use tokio_util::sync::CancellationToken;
@@ -85,19 +85,18 @@ enum Executed {
 /// Validates and executes in one instance (SPEC T3: a failing check means execute never ran).
 pub(crate) async fn tool(
     loaded: &Loaded,
-    call: &ToolCall,
+    asked: &tools::ToolCall,
     watch: Watch,
 ) -> Result<ToolOutcome, CallError> {
     let indices = loaded
         .tools
         .as_ref()
         .ok_or_else(|| CallError::UnknownTool {
-            name: call.name.to_string(),
+            name: asked.name.clone(),
         })?;
-    let asked = convert::tool_call(call);
     let limits = limits(loaded, &watch);
     let bounds = watch.bounds();
-    let mut store = begin(loaded, call.id.as_str(), watch, None)?;
+    let mut store = begin(loaded, &asked.id, watch, None)?;
     let guest = async {
         let instance = loaded.pre.instantiate_async(&mut store).await?;
         let tools = indices.load(&mut store, &instance)?;
@@ -108,7 +107,7 @@ pub(crate) async fn tool(
             return Ok(Executed::Refused(problems));
         }
         Ok(Executed::Outcome(
-            tools.call_execute(&mut store, &asked).await?,
+            tools.call_execute(&mut store, asked).await?,
         ))
     };
     let raced = race(loaded, bounds, guest).await;

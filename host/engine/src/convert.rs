@@ -51,10 +51,12 @@ pub(crate) fn pointer(pointer: &str) -> String {
         .collect()
 }
 
-pub(crate) fn tool_call(call: &ToolCall) -> wit::ToolCall {
+/// A call as the guest gets it, under the guest's own name for the tool. Arguments stay the text
+/// that they were.
+pub(crate) fn tool_call(name: &ToolName, call: &ToolCall) -> wit::ToolCall {
     wit::ToolCall {
         id: call.id.as_str().to_owned(),
-        name: call.name.as_str().to_owned(),
+        name: name.as_str().to_owned(),
         arguments: call.arguments.text().to_owned(),
     }
 }

@@ -7,7 +7,8 @@ use std::time::Duration;
 use sha2::{Digest as _, Sha256};
 use tidegate_contract::limits::Limits;
 use tidegate_contract::{
-    CallError, Delivery, JsonObject, OutputReceipt, Tenant, ToolCall, ToolDefinition, ToolOutcome,
+    CallError, Delivery, JsonObject, OutputReceipt, Tenant, ToolCall, ToolDefinition, ToolName,
+    ToolOutcome,
 };
 use tidegate_sandbox::Handles;
 use tokio_util::sync::CancellationToken;
@@ -194,7 +195,7 @@ impl Plugin {
 
     /// Runs one tool call in a fresh instance: the plugin's `validate`, then its `execute`.
     ///
-    /// Dropping the future ends the call.
+    /// `name` is what the component itself calls the tool. Dropping the future ends the call.
     ///
     /// # Errors
     ///
@@ -203,15 +204,17 @@ impl Plugin {
     /// cancellation are outcomes, not errors.
     pub async fn call_tool(
         &self,
-        call: ToolCall,
+        name: &ToolName,
+        call: &ToolCall,
         options: CallOptions,
     ) -> Result<ToolOutcome, CallError> {
+        let asked = convert::tool_call(name, call);
         if options.run_on == RunOn::CallerThread {
             let (_slot, watch) = self.start(options).await?;
-            return call::tool(&self.0, &call, watch).await;
+            return call::tool(&self.0, &asked, watch).await;
         }
         let loaded = Arc::clone(&self.0);
-        let job = async move |watch| call::tool(&loaded, &call, watch).await;
+        let job = async move |watch| call::tool(&loaded, &asked, watch).await;
         self.on_guest_thread(options, job).await
     }
 

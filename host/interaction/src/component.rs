@@ -53,11 +53,8 @@ impl Tool for ComponentTool {
         call: &'a ToolCall,
         context: &'a CallContext,
     ) -> BoxFuture<'a, Result<ToolOutcome, CallError>> {
-        let call = ToolCall {
-            name: self.own_name.clone(),
-            ..call.clone()
-        };
-        Box::pin(self.plugin.call_tool(call, options(context)))
+        let options = options(context);
+        Box::pin(self.plugin.call_tool(&self.own_name, call, options))
     }
 
     fn grant(&self) -> Option<&Grant> {

@@ -17,6 +17,7 @@ use tidegate_contract::{
 };
 use tidegate_engine::{Admission, Claim, Deadline, Engine, Need, Permit, RunOn};
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument as _;
 
 use crate::audit::Audit;
 use crate::blocking::Blocking;
@@ -270,7 +271,8 @@ impl Runtime {
             let outcome = ToolOutcome::ended(status, failure);
             Ok(ExternalResult::new(&call.id, call.name.as_str(), outcome))
         };
-        let work = prepared.execute(call, &context);
+        let span = tracing::debug_span!("call", tenant = %options.caller.tenant, id = %call.id, tool = %call.name);
+        let work = prepared.execute(call, &context).instrument(span);
         (bound.race(&options.cancel, work, cut).await, Some(waited))
     }
 
