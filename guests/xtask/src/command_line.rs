@@ -16,6 +16,7 @@ Commands:
   test      build guests and host, then run all tests, those in the documentation too
   check     formatting, clippy and documentation of host and guests; a warning is an error
   figures   measure, and print each figure beside its goal
+  soak      make 200,000 calls, 2,000 of them hostile, and look for what is left behind: a minute
   fuzz      feed one fuzz target, or each in turn, for some seconds; see docs/fuzzing.md
 
 `fuzz` takes the name of a target and --seconds N (60):
@@ -42,6 +43,7 @@ pub(crate) enum Task {
     Test(Vec<OsString>),
     Check,
     Figures(Vec<OsString>),
+    Soak,
     Fuzz(Fuzz),
 }
 
@@ -88,6 +90,7 @@ pub(crate) fn read(words: impl Iterator<Item = OsString>) -> Result<Task, Failur
         "test" => Task::Test(arguments.clone().unwrap_or_default()),
         "check" => Task::Check,
         "figures" => Task::Figures(arguments.clone().unwrap_or_default()),
+        "soak" => Task::Soak,
         "fuzz" => {
             let problem = "`fuzz` takes no arguments after `--`".to_owned();
             return Err(Failure::Usage(problem));

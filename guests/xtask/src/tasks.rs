@@ -77,6 +77,15 @@ pub(crate) fn figures(workspace: &Workspace, arguments: &[OsString]) -> Result<(
     step::run(workspace, handing_on(bench, arguments))
 }
 
+/// Makes many calls and looks for what they leave behind, in the bench profile.
+pub(crate) fn soak(workspace: &Workspace) -> Result<(), Failure> {
+    guests::build(workspace)?;
+    step::run(
+        workspace,
+        workspace.cargo(&["bench", "--workspace", "--bench", "soak"]),
+    )
+}
+
 fn handing_on(mut cargo: Command, arguments: &[OsString]) -> Command {
     if !arguments.is_empty() {
         cargo.arg("--").args(arguments);

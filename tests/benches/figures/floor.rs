@@ -1,0 +1,65 @@
+//! The floor: bare wasmtime doing the least that a fresh instance costs.
+
+use wasmtime::component::{Component, InstancePre, Linker};
+use wasmtime::{Config, Enabled, InstanceAllocationStrategy, PoolingAllocationConfig, Store};
+
+use contract::exports::tidegate::plugin::tools::{GuestIndices, ToolCall};
+
+/// The plugin contract as the floor calls it.
+mod contract {
+    wasmtime::component::bindgen!({
+        path: "../wit",
+        inline: "
+            package tidegate:floor;
+            world floor { export tidegate:plugin/tools@0.1.0; }
+        ",
+        world: "tidegate:floor/floor",
+    });
+}
+
+/// A pool with the settings of ours, and one component in it.
+pub(crate) struct Floor {
+    engine: wasmtime::Engine,
+    pre: InstancePre<()>,
+    tools: GuestIndices,
+    call: ToolCall,
+}
+
+impl Floor {
+    pub(crate) fn new(bytes: &[u8], arguments: &str) -> Self {
+        let mut pool = PoolingAllocationConfig::new();
+        pool.linear_memory_keep_resident(1024 * 1024)
+            .table_keep_resident(8 * 1024)
+            .pagemap_scan(Enabled::Auto);
+        let mut config = Config::new();
+        config
+            .allocation_strategy(InstanceAllocationStrategy::Pooling(pool))
+            .concurrency_support(false);
+        let engine = wasmtime::Engine::new(&config).unwrap();
+        let component = Component::from_binary(&engine, bytes).unwrap();
+        let mut linker = Linker::new(&engine);
+        linker.define_unknown_imports_as_traps(&component).unwrap();
+        let pre = linker.instantiate_pre(&component).unwrap();
+        let tools = GuestIndices::new(&pre).unwrap();
+        let call = ToolCall {
+            id: "call-1".to_owned(),
+            name: "echo".to_owned(),
+            arguments: arguments.to_owned(),
+        };
+        Self {
+            engine,
+            pre,
+            tools,
+            call,
+        }
+    }
+
+    /// A store, an instance, one call, and the drop of all.
+    pub(crate) fn call(&self) {
+        let mut store = Store::new(&self.engine, ());
+        let instance = self.pre.instantiate(&mut store).unwrap();
+        let tools = self.tools.load(&mut store, &instance).unwrap();
+        let outcome = tools.call_execute(&mut store, &self.call).unwrap();
+        assert!(outcome.error.is_none());
+    }
+}

@@ -1,0 +1,185 @@
+//! The figures of `cargo xtask figures`: ours beside the floor, in one run, with ratios.
+//!
+//! The floor is bare wasmtime doing the least that a fresh instance costs: a store, an instantiation
+//! from the same pool settings, one typed call of the same tool with the same arguments, and the
+//! drop. Both run the `probe` guest's `echo` on the calling thread; batches alternate, so that both
+//! see the same machine. What each figure means stands in `docs/performance.md`.
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    reason = "a benchmark stops at the first thing that is not as it should be, and prints"
+)]
+
+mod floor;
+mod ours;
+mod samples;
+
+use std::path::Path;
+use std::sync::Barrier;
+use std::time::Instant;
+
+use tidegate::{Engine, EngineSettings, InvokeOptions};
+
+use floor::Floor;
+use ours::{Ours, load};
+use samples::{at_least, at_most, compare, head, ms, plain, process_cpu, us};
+
+/// Arguments of `echo` with this many bytes.
+fn arguments(bytes: usize) -> String {
+    let around = r#"{"value":""}"#.len();
+    format!(r#"{{"value":"{}"}}"#, "0".repeat(bytes - around))
+}
+
+fn main() {
+    let guest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../guests/dist/probe.wasm");
+    let bytes = std::fs::read(guest).expect("run `cargo xtask guests` first");
+    head();
+    fresh_call(&bytes);
+    payloads(&bytes);
+    let ours = Ours::new(bytes.clone(), &arguments(64));
+    threads(&ours);
+    at_once(&ours);
+    loading(&bytes);
+}
+
+fn fresh_call(bytes: &[u8]) {
+    let floor = Floor::new(bytes, &arguments(64));
+    let ours = Ours::new(bytes.to_vec(), &arguments(64));
+    let [least, call] = compare([&mut || floor.call(), &mut || ours.call()]);
+    plain("floor: fresh instance, bare wasmtime, CPU", &us(least.cpu));
+    plain(
+        "ACT.TOOL: fresh instance, all limits, schema check, CPU",
+        &us(call.cpu),
+    );
+    at_most("ACT.TOOL to floor, CPU", call.cpu / least.cpu, 1.2);
+    plain("ACT.TOOL, wall", &us(call.wall));
+    let [hop] = compare([&mut || ours.call_by_a_hop()]);
+    plain(
+        "ACT.TOOL by a hop to a guest thread and back, CPU",
+        &us(hop.cpu),
+    );
+    plain(
+        "ACT.TOOL by a hop to a guest thread and back, wall",
+        &us(hop.wall),
+    );
+}
+
+fn payloads(bytes: &[u8]) {
+    for (name, size) in [("64 KiB", 64 * 1024), ("1 MiB", 1024 * 1024)] {
+        let floor = Floor::new(bytes, &arguments(size));
+        let ours = Ours::new(bytes.to_vec(), &arguments(size));
+        let (mut least, mut call) = (f64::MAX, f64::MAX);
+        // Few calls: one of 1 MiB takes milliseconds.
+        for _ in 0..20 {
+            least = least.min(seconds(|| floor.call()));
+            call = call.min(seconds(|| ours.call()));
+        }
+        plain(&format!("floor, {name} of arguments, CPU"), &us(least));
+        plain(&format!("ACT.TOOL, {name} of arguments, CPU"), &us(call));
+    }
+}
+
+fn seconds(call: impl FnOnce()) -> f64 {
+    let start = process_cpu();
+    call();
+    process_cpu().saturating_sub(start).as_secs_f64()
+}
+
+/// Calls a second of some threads that do nothing else.
+fn rate(ours: &Ours, threads: usize) -> f64 {
+    const CALLS: u32 = 5_000;
+    let start = Barrier::new(threads + 1);
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads)
+            .map(|_| {
+                scope.spawn(|| {
+                    start.wait();
+                    (0..CALLS).for_each(|_| ours.call());
+                })
+            })
+            .collect();
+        start.wait();
+        let started = Instant::now();
+        for worker in workers {
+            worker.join().unwrap();
+        }
+        f64::from(CALLS) * f64::from(u32::try_from(threads).unwrap())
+            / started.elapsed().as_secs_f64()
+    })
+}
+
+fn threads(ours: &Ours) {
+    // The best of several: another process on the second core would look like a lack of scaling.
+    let best = |threads| (0..5).map(|_| rate(ours, threads)).fold(0.0, f64::max);
+    let (one, two) = (best(1), best(2));
+    plain("calls a second, 1 thread", &format!("{one:.0}"));
+    plain("calls a second, 2 threads", &format!("{two:.0}"));
+    at_least("1 to 2 threads", two / one, 1.8);
+}
+
+/// A thousand calls at once from one thread that serves them all.
+fn at_once(ours: &Ours) {
+    const CALLS: u32 = 1_000;
+    let started = Instant::now();
+    let answered = ours.threads.block_on(async {
+        let mut calls = tokio::task::JoinSet::new();
+        for _ in 0..CALLS {
+            let (runtime, call) = (ours.runtime.clone(), ours.parsed());
+            calls.spawn(async move { runtime.act_tool(call, InvokeOptions::default()).await });
+        }
+        calls
+            .join_all()
+            .await
+            .iter()
+            .filter(|end| end.is_ok())
+            .count()
+    });
+    let took = started.elapsed().as_secs_f64();
+    plain("1,000 calls at once: answered", &answered.to_string());
+    plain("1,000 calls at once: all of them took", &ms(took));
+}
+
+/// A plugin compiled, and the same from the cache; then a hundred different ones from the cache.
+fn loading(bytes: &[u8]) {
+    let folder = tempfile::TempDir::new().unwrap();
+    let threads = tokio::runtime::Runtime::new().unwrap();
+    let engine = || {
+        let cache = tidegate_sandbox::ambient::open_cache(folder.path()).unwrap();
+        Engine::new(EngineSettings {
+            cache: Some(cache),
+            ..EngineSettings::default()
+        })
+        .unwrap()
+    };
+    let one = |engine: &Engine, bytes: Vec<u8>| {
+        drop(threads.block_on(load(engine, "probe", bytes)));
+    };
+    let first = engine();
+    plain(
+        "load: compiled, CPU",
+        &ms(seconds(|| one(&first, bytes.to_vec()))),
+    );
+    plain(
+        "load: from the cache, CPU",
+        &ms(seconds(|| one(&first, bytes.to_vec()))),
+    );
+    // A custom section tells them apart: id 0, its size, the size of its name, the name.
+    let many: Vec<Vec<u8>> = (0..100_u8)
+        .map(|number| [bytes, &[0, 2, 1, number]].concat())
+        .collect();
+    for bytes in &many {
+        one(&first, bytes.clone());
+    }
+    for count in [1, 10, 100] {
+        let start = || {
+            let engine = engine();
+            for bytes in many.iter().take(count) {
+                one(&engine, bytes.clone());
+            }
+        };
+        let figure = format!("start: an engine and {count} cached plugins, CPU");
+        plain(&figure, &ms(seconds(start)));
+    }
+}
