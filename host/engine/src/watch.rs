@@ -32,6 +32,7 @@ impl Deadline {
 #[derive(Debug)]
 pub(crate) struct Watch {
     deadline: Deadline,
+    started: Instant,
     cpu_budget: Duration,
     /// The thread's CPU time when the call started, from the first tick on: reading that clock costs
     /// as much as a tenth of a short call, and a short call sees no tick.
@@ -48,6 +49,7 @@ impl Watch {
     ) -> Self {
         Self {
             deadline,
+            started: Instant::now(),
             cpu_budget,
             cpu_start: None,
             cancel,
@@ -69,10 +71,11 @@ impl Watch {
             return Some(breach);
         }
         let now = thread_cpu_time();
-        // A guest computes for one tick at most before its first: it gets no more for nothing.
+        // Before its first tick a guest has computed since its start, and for one tick at most.
+        let before = self.started.elapsed().min(TICK);
         let start = *self
             .cpu_start
-            .get_or_insert_with(|| now.saturating_sub(TICK));
+            .get_or_insert_with(|| now.saturating_sub(before));
         (now.saturating_sub(start) >= self.cpu_budget).then_some(Breach::Cpu)
     }
 
