@@ -2,6 +2,7 @@
 
 mod acting;
 mod admission;
+mod audit;
 mod checks;
 mod deliver;
 mod graph;

@@ -132,7 +132,7 @@ pub enum AuditEvent<'a> {
         /// The chosen sink; absent for the only one.
         #[serde(skip_serializing_if = "Option::is_none")]
         sink: Option<&'a str>,
-        /// Bytes of the message as JSON.
+        /// Bytes of the message as JSON; 0 when the delivery was refused.
         message_bytes: usize,
         /// How it ended.
         #[serde(flatten)]
@@ -202,6 +202,7 @@ impl Audit {
                 let grant = serde_json::to_vec(tool.grant()?).ok()?;
                 Some(digest(&grant))
             }),
+            recorded: false,
         }
     }
 
@@ -224,15 +225,18 @@ impl Audit {
             ),
             Err(error) => (None, Some(error.code())),
         };
+        let refused = end.as_ref().is_err_and(CallError::is_refusal);
+        // A refused message may be too deep to be written.
+        let message_bytes = if refused { 0 } else { bytes(&delivery.message) };
         self.record(&AuditEvent::Delivery {
             tenant: tenant.as_str(),
             delivery_id: delivery.delivery_id.as_str(),
             sink,
-            message_bytes: bytes(&delivery.message),
+            message_bytes,
             ended: Ended {
                 status,
                 code,
-                refused: end.as_ref().is_err_and(CallError::is_refusal),
+                refused,
                 waited_us: waited.map(microseconds),
                 took_us: microseconds(started.elapsed()),
             },
@@ -248,11 +252,22 @@ pub(crate) struct CallTrail<'a> {
     arguments: &'a str,
     plugin_digest: Option<String>,
     grant_digest: Option<String>,
+    /// The end is in the log.
+    recorded: bool,
+}
+
+/// A caller that drops the call's future ends the call.
+impl Drop for CallTrail<'_> {
+    fn drop(&mut self) {
+        if !self.recorded {
+            self.record(None, Some("CANCELLED"), false, None);
+        }
+    }
 }
 
 impl CallTrail<'_> {
     /// Records what was denied and limited during the call, then its end.
-    pub(crate) fn end(self, end: &Result<ExternalResult, CallError>, waited: Option<Duration>) {
+    pub(crate) fn end(mut self, end: &Result<ExternalResult, CallError>, waited: Option<Duration>) {
         let of = self.of;
         let result = end.as_ref().ok();
         for denied in denied(result.and_then(|result| result.metadata.as_ref())) {
@@ -265,8 +280,20 @@ impl CallTrail<'_> {
         if let Some(code) = code.filter(|code| code.starts_with("LIMIT_")) {
             self.audit.record(&AuditEvent::Limit { of, code });
         }
+        let refused = end.as_ref().is_err_and(CallError::is_refusal);
+        self.record(result, code, refused, waited);
+    }
+
+    fn record(
+        &mut self,
+        result: Option<&ExternalResult>,
+        code: Option<&str>,
+        refused: bool,
+        waited: Option<Duration>,
+    ) {
+        self.recorded = true;
         self.audit.record(&AuditEvent::Call {
-            of,
+            of: self.of,
             plugin_digest: self.plugin_digest.as_deref(),
             grant_digest: self.grant_digest.as_deref(),
             arguments_bytes: self.arguments.len(),
@@ -275,7 +302,7 @@ impl CallTrail<'_> {
             ended: Ended {
                 status: result.map(|result| result.status.as_str()),
                 code,
-                refused: end.as_ref().is_err_and(CallError::is_refusal),
+                refused,
                 waited_us: waited.map(microseconds),
                 took_us: microseconds(self.started.elapsed()),
             },
