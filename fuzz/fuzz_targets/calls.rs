@@ -86,8 +86,8 @@ impl Tool {
             Self::Panic => ("panic", json!({})),
             Self::Recurse => ("recurse", json!({})),
             Self::Exit { code } => ("exit", json!({ "code": u8::from(*code) })),
-            Self::Read { path } => ("fs", json!({ "op": "read", "path": path })),
-            Self::List { path } => ("fs", json!({ "op": "list", "path": path })),
+            Self::Read { path } => ("probe_fs", json!({ "op": "read", "path": path })),
+            Self::List { path } => ("probe_fs", json!({ "op": "list", "path": path })),
             Self::Absent => ("absent", json!({})),
         }
     }
@@ -133,7 +133,7 @@ fn one(runtime: &Runtime, index: usize, step: &Step) -> impl Future<Output = Ans
         let options = InvokeOptions {
             cancel: token.clone(),
             deadline_ms: Some(deadline_ms),
-            sink: None,
+            ..InvokeOptions::default()
         };
         let start = Instant::now();
         let giving_up = async {
@@ -227,7 +227,7 @@ async fn load(workspace: &Path) -> Runtime {
     }
     let workspace = Workspace::open(workspace).expect("a workspace");
     let tools = ToolRegistry::new();
-    for name in ["misbehave", "probe"] {
+    for (name, prefix) in [("misbehave", ""), ("probe", "probe_")] {
         let path =
             Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../guests/dist/{name}.wasm"));
         let bytes = std::fs::read(&path).expect("built by `cargo xtask guests`");
@@ -239,7 +239,7 @@ async fn load(workspace: &Path) -> Runtime {
             config: JsonObject::new(),
         };
         let plugin = engine.load(source).await.expect("a plugin");
-        for tool in ComponentTool::all(&plugin, "").expect("tools") {
+        for tool in ComponentTool::all(&plugin, prefix).expect("tools") {
             drop(tools.register(tool).expect("a new name"));
         }
     }
