@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use indicatif::{ProgressBar, ProgressStyle};
-use serde_json::{Value, json};
+use serde_json::json;
 use tidegate::{InvokeOptions, Node};
 use tidegate_contract::json::JsonBounds;
 use tidegate_contract::{
@@ -120,7 +120,7 @@ fn show(result: ExternalResult, arguments: &CallArguments) -> Exit {
     } else {
         Exit::Failed
     };
-    for denied in denials(&result) {
+    for denied in result.denied() {
         let hint = match denied.split_once(':') {
             Some(("read", _)) => "; permit it with --allow read",
             Some(("write", _)) => "; permit it with --allow write",
@@ -138,19 +138,6 @@ fn show(result: ExternalResult, arguments: &CallArguments) -> Exit {
         Err(error) => return refusal::report(&error, Form::Text),
     }
     exit
-}
-
-/// What the host recorded as denied during the call.
-fn denials(result: &ExternalResult) -> Vec<String> {
-    let denied = result
-        .metadata
-        .as_ref()
-        .and_then(|metadata| metadata.get("denied"));
-    let denied = denied.and_then(Value::as_array).into_iter().flatten();
-    denied
-        .filter_map(Value::as_str)
-        .map(str::to_owned)
-        .collect()
 }
 
 /// The text parts, a line each; data and references where there is no text.

@@ -342,6 +342,14 @@ impl ExternalResult {
         outcome.check(bounds)
     }
 
+    /// What the host recorded as denied during the call, each as `kind:name`.
+    pub fn denied(&self) -> impl Iterator<Item = &str> {
+        let metadata = self.metadata.as_ref();
+        let denied = metadata.and_then(|metadata| metadata.get("denied"));
+        let denied = denied.and_then(Value::as_array).into_iter().flatten();
+        denied.filter_map(Value::as_str)
+    }
+
     /// Takes a result apart without recursion, however deep its values are.
     pub fn discard(self) {
         let Self {

@@ -301,7 +301,9 @@ impl Admission {
             quota: claim.quota,
             granted,
         };
-        if queue.waiting.insert(id, waiter).is_none() && queue.waiting.len() == 1 {
+        let is_first = queue.waiting.is_empty();
+        queue.waiting.insert(id, waiter);
+        if is_first {
             state.turns.push_back(claim.tenant.clone());
         }
         state.next_id += 1;

@@ -8,10 +8,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
-use serde_json::Value;
 use tidegate_contract::{
-    CallError, Delivery, ExternalResult, Failure, JsonObject, OutputReceipt, ReceiptStatus, Tenant,
-    ToolCall,
+    CallError, Delivery, ExternalResult, Failure, OutputReceipt, ReceiptStatus, Tenant, ToolCall,
 };
 use tidegate_engine::digest;
 
@@ -270,7 +268,7 @@ impl CallTrail<'_> {
     pub(crate) fn end(mut self, end: &Result<ExternalResult, CallError>, waited: Option<Duration>) {
         let of = self.of;
         let result = end.as_ref().ok();
-        for denied in denied(result.and_then(|result| result.metadata.as_ref())) {
+        for denied in result.into_iter().flat_map(ExternalResult::denied) {
             self.audit.record(&AuditEvent::Denial { of, denied });
         }
         let code = match end {
@@ -308,13 +306,6 @@ impl CallTrail<'_> {
             },
         });
     }
-}
-
-/// What the host recorded as denied during the call.
-fn denied(metadata: Option<&JsonObject>) -> impl Iterator<Item = &str> {
-    let denied = metadata.and_then(|metadata| metadata.get("denied"));
-    let denied = denied.and_then(Value::as_array).into_iter().flatten();
-    denied.filter_map(Value::as_str)
 }
 
 /// The size of a value as JSON. One that can't be written has none.
