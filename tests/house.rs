@@ -30,6 +30,7 @@ const IMPORTS: [(&str, &[&str], &[&str]); 5] = [
             "cap-primitives",
             "cap-std",
             "crc32fast",
+            "pollster",
             "rustix",
             "serde_json",
             "sha2",

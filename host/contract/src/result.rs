@@ -157,6 +157,45 @@ impl ToolOutcome {
         };
         outcome.check(bounds)
     }
+
+    /// As [`check`](Self::check), without measuring: for an outcome whose values were bounded while
+    /// they were read.
+    ///
+    /// # Errors
+    /// See [`ResultError`].
+    pub fn check_shape(&self) -> Result<(), ResultError> {
+        let is_empty = self.content.is_none()
+            && self.structured_content.is_none()
+            && self.references.is_none();
+        check_status(self.status, is_empty, self.error.is_some())?;
+        let parts = match &self.content {
+            Some(Content::Parts(parts)) => parts.as_slice(),
+            _ => &[],
+        };
+        let in_parts = parts.iter().filter_map(|part| match part {
+            Part::Reference { reference } => Some(reference),
+            Part::Text { .. } | Part::Json { .. } => None,
+        });
+        let mut references = in_parts.chain(self.references.iter().flatten());
+        references.try_for_each(check_reference)
+    }
+}
+
+/// What each status must come with.
+fn check_status(status: Status, is_empty: bool, has_error: bool) -> Result<(), ResultError> {
+    match status {
+        Status::Success if is_empty => Err(ResultError::EmptySuccess),
+        Status::Success => Ok(()),
+        _ if has_error => Ok(()),
+        _ => Err(ResultError::ErrorRequired { status }),
+    }
+}
+
+fn check_reference(reference: &Reference) -> Result<(), ResultError> {
+    if reference.uri.trim().is_empty() {
+        return Err(ResultError::EmptyUri);
+    }
+    Ok(())
 }
 
 /// The parts of an outcome or a result that are checked alike.
@@ -171,18 +210,10 @@ struct OutcomeRef<'a> {
 
 impl OutcomeRef<'_> {
     fn check(&self, bounds: &JsonBounds) -> Result<(), ResultError> {
-        let is_success = self.status == Status::Success;
         let is_empty = self.content.is_none()
             && self.structured_content.is_none()
             && self.references.is_none();
-        if is_success && is_empty {
-            return Err(ResultError::EmptySuccess);
-        }
-        if !is_success && !self.has_error {
-            return Err(ResultError::ErrorRequired {
-                status: self.status,
-            });
-        }
+        check_status(self.status, is_empty, self.has_error)?;
         let mut room = Room::new(bounds);
         if let Some(content) = self.content {
             room.take_content(content)?;
@@ -281,9 +312,7 @@ impl Room {
     }
 
     pub(crate) fn take_reference(&mut self, reference: &Reference) -> Result<(), ResultError> {
-        if reference.uri.trim().is_empty() {
-            return Err(ResultError::EmptyUri);
-        }
+        check_reference(reference)?;
         self.take_text(&reference.uri)?;
         self.take_text(reference.media_type.as_deref().unwrap_or_default())?;
         self.take_text(reference.digest.as_deref().unwrap_or_default())

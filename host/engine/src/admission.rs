@@ -4,7 +4,8 @@
 //! in a circle. Waiting is first come first served within a tenant and in turn between tenants.
 //! Deliberately absent: what runs, and why a tenant has the quota it has.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::hash_map::{Entry, HashMap};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tidegate_contract::tenant::Tenant;
@@ -110,6 +111,10 @@ struct Waiter {
 }
 
 impl Queue {
+    fn is_idle(&self) -> bool {
+        self.running == 0 && self.waiting.is_empty()
+    }
+
     fn has_quota(&self, quota: Option<u32>) -> bool {
         quota.is_none_or(|quota| self.running < quota)
     }
@@ -126,29 +131,23 @@ impl State {
     fn take(&mut self, tenant: &Tenant, need: Need) {
         self.free = self.free.without(need);
         self.running += 1;
-        if let Some(queue) = self.tenants.get_mut(tenant) {
-            queue.running += 1;
-            return;
-        }
-        let queue = Queue {
-            running: 1,
-            ..Queue::default()
-        };
-        self.tenants.insert(tenant.clone(), queue);
+        self.tenants.entry(tenant.clone()).or_default().running += 1;
     }
 
     fn give_back(&mut self, tenant: &Tenant, need: Need) {
         self.free = self.free.with(need);
         self.running = self.running.saturating_sub(1);
-        if let Some(queue) = self.tenants.get_mut(tenant) {
+        if let Entry::Occupied(mut entry) = self.tenants.entry(tenant.clone()) {
+            let queue = entry.get_mut();
             queue.running = queue.running.saturating_sub(1);
-            self.forget_if_idle(tenant);
+            if queue.is_idle() {
+                entry.remove();
+            }
         }
     }
 
     fn forget_if_idle(&mut self, tenant: &Tenant) {
-        let idle = |queue: &Queue| queue.running == 0 && queue.waiting.is_empty();
-        if self.tenants.get(tenant).is_some_and(idle) {
+        if self.tenants.get(tenant).is_some_and(Queue::is_idle) {
             self.tenants.remove(tenant);
         }
     }

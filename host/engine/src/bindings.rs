@@ -21,5 +21,4 @@ wasmtime::component::bindgen!({
     ",
     world: "tidegate:host/host",
     imports: { default: trappable },
-    exports: { default: async },
 });

@@ -9,7 +9,6 @@ use tidegate_contract::{
     ToolOutcome,
 };
 use tidegate_sandbox::LineSink;
-use tokio_util::sync::CancellationToken;
 use wasmtime::Store;
 
 use crate::bindings::exports::tidegate::plugin::{sink, tools};
@@ -19,7 +18,7 @@ use crate::ending::{self, Ending};
 use crate::plugin::Loaded;
 use crate::report;
 use crate::store::{self, CallState};
-use crate::watch::{Deadline, Watch};
+use crate::watch::Watch;
 
 /// A store ready for one guest, or the bound that is passed already.
 fn begin(
@@ -28,7 +27,7 @@ fn begin(
     watch: Watch,
     stdout: Option<LineSink>,
 ) -> Result<Store<CallState>, CallError> {
-    if let Some(breach) = watch.ended() {
+    if let Some(breach) = watch.ended_before() {
         let failure = breach.failure(&limits(loaded, &watch));
         return Err(CallError::Ended {
             status: breach.status(),
@@ -39,33 +38,16 @@ fn begin(
     Ok(store::build(engine, setup, call_id, watch, stdout))
 }
 
-/// Drives a guest and races it against the deadline and the caller's cancellation.
+/// Runs a guest while the engine's clock ticks: the value, or why there is none.
 ///
-/// A computing guest is ended by the epoch callback, a waiting one by dropping its future here.
-async fn race<T>(
+/// A computing guest is ended by the epoch callback, a waiting one by the host call it waits in.
+fn run<T>(
     loaded: &Loaded,
-    (deadline, cancelled): (Deadline, CancellationToken),
-    guest: impl Future<Output = wasmtime::Result<T>>,
-) -> Result<wasmtime::Result<T>, Breach> {
-    let _ticking = loaded.engine.ticker.running();
-    tokio::select! {
-        biased;
-        end = guest => Ok(end),
-        () = cancelled.cancelled() => Err(Breach::Cancelled),
-        () = tokio::time::sleep_until(deadline.at.into()) => Err(Breach::Deadline),
-    }
-}
-
-/// The value, or why there is none.
-fn end<T>(
-    raced: Result<wasmtime::Result<T>, Breach>,
-    store: &Store<CallState>,
+    store: &mut Store<CallState>,
+    guest: impl FnOnce(&mut Store<CallState>) -> wasmtime::Result<T>,
 ) -> Result<T, Ending> {
-    match raced {
-        Ok(Ok(value)) => Ok(value),
-        Ok(Err(error)) => Err(ending::classify(&error, store.data())),
-        Err(breach) => Err(Ending::Breach(breach)),
-    }
+    let _ticking = loaded.engine.ticker.running();
+    guest(store).map_err(|error| ending::classify(&error, store.data()))
 }
 
 /// The limits of one call: the plugin's, with the deadline that its caller set.
@@ -83,35 +65,28 @@ enum Executed {
 }
 
 /// Validates and executes in one instance (SPEC T3: a failing check means execute never ran).
-pub(crate) async fn tool(
+pub(crate) fn tool(
     loaded: &Loaded,
     asked: &tools::ToolCall,
     watch: Watch,
 ) -> Result<ToolOutcome, CallError> {
-    let indices = loaded
+    let tools = loaded
+        .exports
         .tools
         .as_ref()
         .ok_or_else(|| CallError::UnknownTool {
             name: asked.name.clone(),
         })?;
     let limits = limits(loaded, &watch);
-    let bounds = watch.bounds();
     let mut store = begin(loaded, &asked.id, watch, None)?;
-    let guest = async {
-        let instance = loaded.pre.instantiate_async(&mut store).await?;
-        let tools = indices.load(&mut store, &instance)?;
-        let valid = tools
-            .call_validate(&mut store, &asked.name, &asked.arguments)
-            .await?;
+    let end = run(loaded, &mut store, |store| {
+        let instance = loaded.pre.instantiate(&mut *store)?;
+        let valid = tools.validate(store, &instance, (&asked.name, &asked.arguments))?;
         if let Err(problems) = valid {
             return Ok(Executed::Refused(problems));
         }
-        Ok(Executed::Outcome(
-            tools.call_execute(&mut store, asked).await?,
-        ))
-    };
-    let raced = race(loaded, bounds, guest).await;
-    let end = end(raced, &store);
+        Ok(Executed::Outcome(tools.execute(store, &instance, asked)?))
+    });
     let mut outcome = outcome_of(end, &limits);
     match &mut outcome {
         Ok(outcome) => report::attach(&mut outcome.metadata, store.into_data()),
@@ -159,12 +134,12 @@ fn ended(breach: Breach, limits: &Limits) -> ToolOutcome {
 }
 
 /// Hands one delivery to the sink.
-pub(crate) async fn delivery(
+pub(crate) fn delivery(
     loaded: &Loaded,
     delivery: &Delivery,
     watch: Watch,
 ) -> Result<OutputReceipt, CallError> {
-    let Some(indices) = loaded.sink.as_ref() else {
+    let Some(indices) = loaded.exports.sink.as_ref() else {
         return Err(CallError::NotInjected {
             node: "INTERACTION.OUTPUT",
         });
@@ -172,16 +147,13 @@ pub(crate) async fn delivery(
     let sent = convert::delivery(delivery);
     let limits = limits(loaded, &watch);
     let id = delivery.delivery_id.as_str();
-    let bounds = watch.bounds();
     // A sink's delivery may be what it prints; what a tool prints is always kept beside its result.
     let mut store = begin(loaded, id, watch, loaded.setup.handles.stdout.clone())?;
-    let guest = async {
-        let instance = loaded.pre.instantiate_async(&mut store).await?;
-        let sink = indices.load(&mut store, &instance)?;
-        sink.call_deliver(&mut store, &sent).await
-    };
-    let raced = race(loaded, bounds, guest).await;
-    let end = end(raced, &store);
+    let end = run(loaded, &mut store, |store| {
+        let instance = loaded.pre.instantiate(&mut *store)?;
+        let sink = indices.load(&mut *store, &instance)?;
+        sink.call_deliver(store, &sent)
+    });
     let mut receipt = match end {
         Ok(receipt) => receipt_of(receipt, &limits, &delivery.delivery_id),
         Err(Ending::Breach(breach)) => Ok(unknown(delivery, breach.failure(&limits))),
@@ -244,32 +216,27 @@ enum Asked {
 }
 
 /// Looks at the types of a plugin's exports and asks for the definitions of its tools.
-pub(crate) async fn definitions(
+pub(crate) fn definitions(
     loaded: &Loaded,
     watch: Watch,
 ) -> Result<Result<Vec<tools::ToolDefinition>, Unsaid>, CallError> {
-    let bounds = watch.bounds();
     let mut store = begin(loaded, "", watch, None)?;
-    let guest = async {
-        let instance = loaded.pre.instantiate_async(&mut store).await?;
-        if let Some(sink) = &loaded.sink
-            && let Err(error) = sink.load(&mut store, &instance)
+    let end = run(loaded, &mut store, |store| {
+        let instance = loaded.pre.instantiate(&mut *store)?;
+        if let Some(sink) = &loaded.exports.sink
+            && let Err(error) = sink.load(&mut *store, &instance)
         {
             return Ok(Asked::Shape(error));
         }
-        let Some(tools) = &loaded.tools else {
+        let Some(tools) = &loaded.exports.tools else {
             return Ok(Asked::Definitions(Vec::new()));
         };
-        match tools.load(&mut store, &instance) {
+        match tools.all.load(&mut *store, &instance) {
             Err(error) => Ok(Asked::Shape(error)),
-            Ok(tools) => {
-                let definitions = tools.call_definitions(&mut store).await?;
-                Ok(Asked::Definitions(definitions))
-            }
+            Ok(tools) => Ok(Asked::Definitions(tools.call_definitions(store)?)),
         }
-    };
-    let raced = race(loaded, bounds, guest).await;
-    match end(raced, &store) {
+    });
+    match end {
         Ok(Asked::Definitions(definitions)) => Ok(Ok(definitions)),
         Ok(Asked::Shape(error)) => Ok(Err(Unsaid::Shape(format!("{error:#}")))),
         Err(Ending::Breach(breach)) => {

@@ -191,7 +191,7 @@ pub(crate) fn outcome(outcome: wit::Outcome, limits: &Limits) -> Result<ToolOutc
         return Err(contract("error: a success carries none"));
     }
     converted
-        .check(&reader.bounds)
+        .check_shape()
         .map_err(|error| contract(error.to_string()))?;
     Ok(converted)
 }

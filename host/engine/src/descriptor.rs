@@ -10,7 +10,9 @@ use tidegate_sandbox::files;
 use wasmtime::component::Resource;
 use wasmtime_wasi::OpenMode;
 use wasmtime_wasi::filesystem::Descriptor;
-use wasmtime_wasi::p2::bindings::filesystem::{preopens, types};
+use wasmtime_wasi::p2::bindings::filesystem::preopens;
+use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
+use wasmtime_wasi::p2::bindings::sync::filesystem::types;
 use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, FsError, FsResult, ReaddirIterator};
 
 use crate::files::{Entries, Files, open_request, short, timespec, writes};
@@ -47,7 +49,7 @@ impl Files<'_> {
     fn writer(&mut self, fd: &Fd, position: Option<u64>) -> FsResult<Resource<DynOutputStream>> {
         let file = self.file(fd)?;
         if file.perms.write_not_permitted() {
-            return Err(types::ErrorCode::NotPermitted.into());
+            return Err(ErrorCode::NotPermitted.into());
         }
         let sink: DynOutputStream = Box::new(FileSink::new(Arc::clone(&file.file), position));
         Ok(self.view.table.push(sink)?)
@@ -55,7 +57,7 @@ impl Files<'_> {
 }
 
 impl types::HostDescriptor for Files<'_> {
-    async fn open_at(
+    fn open_at(
         &mut self,
         fd: Fd,
         follow: types::PathFlags,
@@ -86,28 +88,28 @@ impl types::HostDescriptor for Files<'_> {
         Ok(self.view.table.push(stream)?)
     }
 
-    async fn read_directory(&mut self, fd: Fd) -> FsResult<Resource<ReaddirIterator>> {
+    fn read_directory(&mut self, fd: Fd) -> FsResult<Resource<ReaddirIterator>> {
         let dir = self.dir(&fd)?.clone();
         if !dir.open_mode.contains(OpenMode::READ) {
-            let denied = Err(types::ErrorCode::NotPermitted.into());
+            let denied = Err(ErrorCode::NotPermitted.into());
             return self.note(Kind::Read, ".", denied);
         }
         // The table holds our lazy listing under the type that the bindings name.
         Ok(Resource::new_own(self.list(&dir)?.rep()))
     }
 
-    async fn symlink_at(&mut self, fd: Fd, target: String, link: String) -> FsResult<()> {
+    fn symlink_at(&mut self, fd: Fd, target: String, link: String) -> FsResult<()> {
         short(&target)?;
         short(&link)?;
         let outcome = if files::link_stays_inside(Path::new(&target)) {
-            self.view.symlink_at(fd, target, link.clone()).await
+            self.view.symlink_at(fd, target, link.clone())
         } else {
-            Err(types::ErrorCode::NotPermitted.into())
+            Err(ErrorCode::NotPermitted.into())
         };
         self.note(Kind::Write, &link, outcome)
     }
 
-    async fn link_at(
+    fn link_at(
         &mut self,
         fd: Fd,
         flags: types::PathFlags,
@@ -120,14 +122,13 @@ impl types::HostDescriptor for Files<'_> {
         let outcome = if self.may_move(&fd)? {
             self.view
                 .link_at(fd, flags, old_path, new_fd, new_path.clone())
-                .await
         } else {
-            Err(types::ErrorCode::NotPermitted.into())
+            Err(ErrorCode::NotPermitted.into())
         };
         self.note(Kind::Write, &new_path, outcome)
     }
 
-    async fn rename_at(
+    fn rename_at(
         &mut self,
         fd: Fd,
         old_path: String,
@@ -137,34 +138,32 @@ impl types::HostDescriptor for Files<'_> {
         short(&old_path)?;
         short(&new_path)?;
         let outcome = if self.may_move(&fd)? {
-            self.view
-                .rename_at(fd, old_path.clone(), new_fd, new_path)
-                .await
+            self.view.rename_at(fd, old_path.clone(), new_fd, new_path)
         } else {
-            Err(types::ErrorCode::NotPermitted.into())
+            Err(ErrorCode::NotPermitted.into())
         };
         self.note(Kind::Write, &old_path, outcome)
     }
 
-    async fn create_directory_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
+    fn create_directory_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
         short(&path)?;
-        let outcome = self.view.create_directory_at(fd, path.clone()).await;
+        let outcome = self.view.create_directory_at(fd, path.clone());
         self.note(Kind::Write, &path, outcome)
     }
 
-    async fn remove_directory_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
+    fn remove_directory_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
         short(&path)?;
-        let outcome = self.view.remove_directory_at(fd, path.clone()).await;
+        let outcome = self.view.remove_directory_at(fd, path.clone());
         self.note(Kind::Write, &path, outcome)
     }
 
-    async fn unlink_file_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
+    fn unlink_file_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
         short(&path)?;
-        let outcome = self.view.unlink_file_at(fd, path.clone()).await;
+        let outcome = self.view.unlink_file_at(fd, path.clone());
         self.note(Kind::Write, &path, outcome)
     }
 
-    async fn set_times_at(
+    fn set_times_at(
         &mut self,
         fd: Fd,
         flags: types::PathFlags,
@@ -179,39 +178,38 @@ impl types::HostDescriptor for Files<'_> {
         };
         let dir = self.dir(&fd)?;
         let outcome = if dir.perms.write_not_permitted() {
-            Err(types::ErrorCode::NotPermitted.into())
+            Err(ErrorCode::NotPermitted.into())
         } else if flags.contains(types::PathFlags::SYMLINK_FOLLOW) {
             files::set_times(&dir.dir, Path::new(&path), &times).map_err(FsError::from)
         } else {
             let view = &mut self.view;
             view.set_times_at(fd, flags, path.clone(), accessed, modified)
-                .await
         };
         self.note(Kind::Write, &path, outcome)
     }
 
-    async fn set_times(
+    fn set_times(
         &mut self,
         fd: Fd,
         accessed: types::NewTimestamp,
         modified: types::NewTimestamp,
     ) -> FsResult<()> {
-        let outcome = self.view.set_times(fd, accessed, modified).await;
+        let outcome = self.view.set_times(fd, accessed, modified);
         self.note(Kind::Write, "an open file", outcome)
     }
 
-    async fn set_size(&mut self, fd: Fd, size: types::Filesize) -> FsResult<()> {
-        let outcome = self.view.set_size(fd, size).await;
+    fn set_size(&mut self, fd: Fd, size: types::Filesize) -> FsResult<()> {
+        let outcome = self.view.set_size(fd, size);
         self.note(Kind::Write, "an open file", outcome)
     }
 
-    async fn write(
+    fn write(
         &mut self,
         fd: Fd,
         bytes: Vec<u8>,
         offset: types::Filesize,
     ) -> FsResult<types::Filesize> {
-        let outcome = self.view.write(fd, bytes, offset).await;
+        let outcome = self.view.write(fd, bytes, offset);
         self.note(Kind::Write, "an open file", outcome)
     }
 
@@ -229,78 +227,78 @@ impl types::HostDescriptor for Files<'_> {
         self.note(Kind::Write, "an open file", outcome)
     }
 
-    async fn stat_at(
+    fn stat_at(
         &mut self,
         fd: Fd,
         flags: types::PathFlags,
         path: String,
     ) -> FsResult<types::DescriptorStat> {
         short(&path)?;
-        let outcome = self.view.stat_at(fd, flags, path.clone()).await;
+        let outcome = self.view.stat_at(fd, flags, path.clone());
         self.note(Kind::Read, &path, outcome)
     }
 
-    async fn readlink_at(&mut self, fd: Fd, path: String) -> FsResult<String> {
+    fn readlink_at(&mut self, fd: Fd, path: String) -> FsResult<String> {
         short(&path)?;
-        let outcome = self.view.readlink_at(fd, path.clone()).await;
+        let outcome = self.view.readlink_at(fd, path.clone());
         self.note(Kind::Read, &path, outcome)
     }
 
-    async fn read(
+    fn read(
         &mut self,
         fd: Fd,
         length: types::Filesize,
         offset: types::Filesize,
     ) -> FsResult<(Vec<u8>, bool)> {
-        self.view.read(fd, length, offset).await
+        self.view.read(fd, length, offset)
     }
 
-    async fn metadata_hash_at(
+    fn metadata_hash_at(
         &mut self,
         fd: Fd,
         flags: types::PathFlags,
         path: String,
     ) -> FsResult<types::MetadataHashValue> {
         short(&path)?;
-        self.view.metadata_hash_at(fd, flags, path).await
+        self.view.metadata_hash_at(fd, flags, path)
     }
 
-    async fn advise(
+    fn advise(
         &mut self,
         fd: Fd,
         offset: types::Filesize,
         length: types::Filesize,
         advice: types::Advice,
     ) -> FsResult<()> {
-        self.view.advise(fd, offset, length, advice).await
+        self.view.advise(fd, offset, length, advice)
     }
 
-    async fn sync(&mut self, fd: Fd) -> FsResult<()> {
-        self.view.sync(fd).await
+    fn sync(&mut self, fd: Fd) -> FsResult<()> {
+        self.view.sync(fd)
     }
 
-    async fn sync_data(&mut self, fd: Fd) -> FsResult<()> {
-        self.view.sync_data(fd).await
+    fn sync_data(&mut self, fd: Fd) -> FsResult<()> {
+        self.view.sync_data(fd)
     }
 
-    async fn get_flags(&mut self, fd: Fd) -> FsResult<types::DescriptorFlags> {
-        self.view.get_flags(fd).await
+    fn get_flags(&mut self, fd: Fd) -> FsResult<types::DescriptorFlags> {
+        self.view.get_flags(fd)
     }
 
-    async fn get_type(&mut self, fd: Fd) -> FsResult<types::DescriptorType> {
-        self.view.get_type(fd).await
+    fn get_type(&mut self, fd: Fd) -> FsResult<types::DescriptorType> {
+        self.view.get_type(fd)
     }
 
-    async fn stat(&mut self, fd: Fd) -> FsResult<types::DescriptorStat> {
-        self.view.stat(fd).await
+    fn stat(&mut self, fd: Fd) -> FsResult<types::DescriptorStat> {
+        self.view.stat(fd)
     }
 
-    async fn is_same_object(&mut self, a: Fd, b: Fd) -> wasmtime::Result<bool> {
-        self.view.is_same_object(a, b).await
+    fn is_same_object(&mut self, a: Fd, b: Fd) -> wasmtime::Result<bool> {
+        self.view.is_same_object(a, b)
     }
 
-    async fn metadata_hash(&mut self, fd: Fd) -> FsResult<types::MetadataHashValue> {
-        self.view.metadata_hash(fd).await
+    fn metadata_hash(&mut self, fd: Fd) -> FsResult<types::MetadataHashValue> {
+        self.view.metadata_hash(fd)
     }
 
     fn drop(&mut self, fd: Fd) -> wasmtime::Result<()> {
@@ -309,7 +307,7 @@ impl types::HostDescriptor for Files<'_> {
 }
 
 impl types::HostDirectoryEntryStream for Files<'_> {
-    async fn read_directory_entry(
+    fn read_directory_entry(
         &mut self,
         listing: Resource<ReaddirIterator>,
     ) -> FsResult<Option<types::DirectoryEntry>> {

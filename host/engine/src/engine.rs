@@ -134,9 +134,12 @@ impl Engine {
     ///
     /// # Panics
     ///
-    /// On a thread that polls futures itself, as any runtime does.
+    /// On a thread that polls futures itself: what a guest waits for may be driven by a runtime, and
+    /// none can be entered there.
     pub fn block_on<T>(&self, future: impl Future<Output = T>) -> T {
-        self.0.block_on(future)
+        // Not the runtime's own: while that polls, nothing below may wait for a runtime.
+        let _timers = self.0.threads.handle.enter();
+        pollster::block_on(future)
     }
 
     /// Compiles a component or takes it from the cache, and reads its definitions once, in an
@@ -173,11 +176,6 @@ impl Shared {
         job: impl FnOnce() -> T + Send + 'static,
     ) -> Option<T> {
         self.threads.handle.spawn_blocking(job).await.ok()
-    }
-
-    /// Drives a guest's future on the current thread.
-    pub(crate) fn block_on<T>(&self, future: impl Future<Output = T>) -> T {
-        self.threads.handle.block_on(future)
     }
 }
 
@@ -220,7 +218,6 @@ fn config(slots: u32) -> Config {
         .total_core_instances(components.saturating_mul(core_instances))
         .total_memories(calls.memories.saturating_add(MAX_MEMORIES))
         .total_tables(calls.tables.saturating_add(MAX_TABLES))
-        .total_stacks(components)
         .max_core_instances_per_component(core_instances)
         .max_memories_per_component(MAX_MEMORIES)
         .max_tables_per_component(MAX_TABLES)

@@ -15,7 +15,8 @@ use tidegate_sandbox::files::{self, OpenRequest, Opened};
 use tidegate_sandbox::{Access, Folder};
 use wasmtime::component::{HasData, Resource};
 use wasmtime_wasi::filesystem::{Descriptor, Dir, File, WasiFilesystemCtxView};
-use wasmtime_wasi::p2::bindings::filesystem::types;
+use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
+use wasmtime_wasi::p2::bindings::sync::filesystem::types;
 use wasmtime_wasi::p2::{FsError, FsResult};
 use wasmtime_wasi::{FsPerms, OpenMode};
 
@@ -78,7 +79,7 @@ const PATH_BYTES: usize = 4096;
 
 pub(crate) fn short(path: &str) -> FsResult<()> {
     if path.len() > PATH_BYTES {
-        return Err(types::ErrorCode::NameTooLong.into());
+        return Err(ErrorCode::NameTooLong.into());
     }
     Ok(())
 }
@@ -87,21 +88,21 @@ impl Files<'_> {
     pub(crate) fn dir(&self, descriptor: &Resource<Descriptor>) -> FsResult<&Dir> {
         match self.view.table.get(descriptor)? {
             Descriptor::Dir(dir) => Ok(dir),
-            Descriptor::File(_) => Err(types::ErrorCode::NotDirectory.into()),
+            Descriptor::File(_) => Err(ErrorCode::NotDirectory.into()),
         }
     }
 
     pub(crate) fn file(&self, descriptor: &Resource<Descriptor>) -> FsResult<&File> {
         match self.view.table.get(descriptor)? {
             Descriptor::File(file) => Ok(file),
-            Descriptor::Dir(_) => Err(types::ErrorCode::IsDirectory.into()),
+            Descriptor::Dir(_) => Err(ErrorCode::IsDirectory.into()),
         }
     }
 
     /// Passes an outcome on; a refusal for want of a grant is recorded.
     pub(crate) fn note<T>(&mut self, kind: Kind, name: &str, outcome: FsResult<T>) -> FsResult<T> {
         if let Err(error) = &outcome
-            && matches!(error.downcast_ref(), Some(types::ErrorCode::NotPermitted))
+            && matches!(error.downcast_ref(), Some(ErrorCode::NotPermitted))
         {
             self.denials.record(Denial::new(kind, name));
         }
@@ -126,11 +127,11 @@ impl Files<'_> {
                 self.opened.hold(&file.file);
                 Ok(self.view.table.push(Descriptor::File(file))?)
             }
-            Opened::File(_) => Err(types::ErrorCode::NotPermitted.into()),
-            Opened::NotAFolder => Err(types::ErrorCode::NotDirectory.into()),
+            Opened::File(_) => Err(ErrorCode::NotPermitted.into()),
+            Opened::NotAFolder => Err(ErrorCode::NotDirectory.into()),
             // POSIX has no word for "neither file nor folder"; this one is never mistaken for
             // a missing file or a denial.
-            Opened::Irregular => Err(types::ErrorCode::Unsupported.into()),
+            Opened::Irregular => Err(ErrorCode::Unsupported.into()),
         }
     }
 }
@@ -167,7 +168,7 @@ pub(crate) fn timespec(time: types::NewTimestamp) -> FsResult<Timespec> {
         types::NewTimestamp::NoChange => Ok(special(UTIME_OMIT)),
         types::NewTimestamp::Now => Ok(special(UTIME_NOW)),
         types::NewTimestamp::Timestamp(time) => {
-            let overflow = FsError::from(types::ErrorCode::Overflow);
+            let overflow = FsError::from(ErrorCode::Overflow);
             match i64::try_from(time.seconds) {
                 Ok(tv_sec) if time.nanoseconds < 1_000_000_000 => Ok(Timespec {
                     tv_sec,
@@ -186,7 +187,7 @@ pub(crate) fn open_request(
     follow: types::PathFlags,
     oflags: types::OpenFlags,
     flags: types::DescriptorFlags,
-) -> Result<(OpenRequest, OpenMode), types::ErrorCode> {
+) -> Result<(OpenRequest, OpenMode), ErrorCode> {
     use types::{DescriptorFlags, OpenFlags};
 
     let syncs = [
@@ -195,21 +196,21 @@ pub(crate) fn open_request(
         DescriptorFlags::REQUESTED_WRITE_SYNC,
     ];
     if syncs.into_iter().any(|sync| flags.contains(sync)) {
-        return Err(types::ErrorCode::Unsupported);
+        return Err(ErrorCode::Unsupported);
     }
     let directory = oflags.contains(OpenFlags::DIRECTORY);
     let write = writes(oflags, flags);
     if directory && write && !flags.contains(DescriptorFlags::WRITE) {
-        return Err(types::ErrorCode::Invalid);
+        return Err(ErrorCode::Invalid);
     }
     if parent.perms.write_not_permitted()
         && (write || flags.contains(DescriptorFlags::MUTATE_DIRECTORY))
     {
-        return Err(types::ErrorCode::NotPermitted);
+        return Err(ErrorCode::NotPermitted);
     }
     let read = flags.contains(DescriptorFlags::READ) || !write;
     if read && write && !parent.open_mode.contains(OpenMode::READ) {
-        return Err(types::ErrorCode::NotPermitted);
+        return Err(ErrorCode::NotPermitted);
     }
     let mut open_mode = OpenMode::empty();
     open_mode.set(OpenMode::READ, read);
@@ -242,7 +243,7 @@ pub(crate) fn writes(oflags: types::OpenFlags, flags: types::DescriptorFlags) ->
 
 fn entry(entry: std::io::Result<DirEntry>) -> FsResult<types::DirectoryEntry> {
     let entry = entry?;
-    let illegal = |_: OsString| FsError::from(types::ErrorCode::IllegalByteSequence);
+    let illegal = |_: OsString| FsError::from(ErrorCode::IllegalByteSequence);
     Ok(types::DirectoryEntry {
         type_: descriptor_type(entry.file_type()?),
         name: entry.file_name().into_string().map_err(illegal)?,

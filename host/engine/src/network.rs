@@ -5,7 +5,8 @@ use tidegate_sandbox::egress;
 use wasmtime::component::{HasData, Resource};
 use wasmtime_wasi::p2::bindings::sockets::ip_name_lookup::{self, ResolveAddressStream};
 use wasmtime_wasi::p2::bindings::sockets::network::{self, ErrorCode, IpAddress, IpAddressFamily};
-use wasmtime_wasi::p2::bindings::sockets::{tcp_create_socket, udp_create_socket};
+use wasmtime_wasi::p2::bindings::sockets::tcp_create_socket;
+use wasmtime_wasi::p2::bindings::sync::sockets::udp_create_socket;
 use wasmtime_wasi::p2::{self as p2, DynPollable, SocketError, SocketResult, TcpSocket, UdpSocket};
 use wasmtime_wasi::sockets::WasiSocketsCtxView;
 
@@ -57,7 +58,7 @@ impl tcp_create_socket::Host for Network<'_> {
 }
 
 impl udp_create_socket::Host for Network<'_> {
-    async fn create_udp_socket(&mut self, _: IpAddressFamily) -> SocketResult<Resource<UdpSocket>> {
+    fn create_udp_socket(&mut self, _: IpAddressFamily) -> SocketResult<Resource<UdpSocket>> {
         self.deny("udp")
     }
 }

@@ -15,11 +15,11 @@ use tokio_util::sync::CancellationToken;
 use wasmtime::component::{Component, InstancePre};
 
 use crate::admission::{Claim, Need, Permit};
-use crate::bindings::exports::tidegate::plugin::{sink, tools};
 use crate::call::{self, Unsaid};
 use crate::convert;
 use crate::engine::{MAX_MEMORIES, MAX_TABLES, Shared};
 use crate::error::EngineError;
+use crate::exports::Exports;
 use crate::store::{CallState, Setup};
 use crate::watch::{Deadline, Watch};
 
@@ -55,8 +55,7 @@ pub(crate) struct Loaded {
     pub(crate) engine: Arc<Shared>,
     pub(crate) setup: Arc<Setup>,
     pub(crate) pre: InstancePre<CallState>,
-    pub(crate) tools: Option<tools::GuestIndices>,
-    pub(crate) sink: Option<sink::GuestIndices>,
+    pub(crate) exports: Exports,
     digest: Box<str>,
     compiled: bool,
     definitions: Arc<[ToolDefinition]>,
@@ -110,7 +109,7 @@ impl Plugin {
                 plugin: name.clone(),
                 source,
             })?;
-        let (tools, sink) = exports(&name, &pre)?;
+        let exports = Exports::find(&name, &pre)?;
         let setup = |handles, limits| {
             Setup::new(&name, handles, limits, &config)
                 .map(Arc::new)
@@ -121,8 +120,7 @@ impl Plugin {
             engine: Arc::clone(engine),
             setup: setup(Handles::default(), loading_limits(&limits))?,
             pre,
-            tools,
-            sink,
+            exports,
             digest: digest.into(),
             compiled,
             definitions: Arc::default(),
@@ -172,7 +170,7 @@ impl Plugin {
     /// Whether it takes deliveries.
     #[must_use]
     pub fn is_sink(&self) -> bool {
-        self.0.sink.is_some()
+        self.0.exports.sink.is_some()
     }
 
     /// What its calls may use.
@@ -211,10 +209,10 @@ impl Plugin {
         let asked = convert::tool_call(name, call);
         if options.run_on == RunOn::CallerThread {
             let (_slot, watch) = self.start(options).await?;
-            return call::tool(&self.0, &asked, watch).await;
+            return call::tool(&self.0, &asked, watch);
         }
         let loaded = Arc::clone(&self.0);
-        let job = async move |watch| call::tool(&loaded, &asked, watch).await;
+        let job = move |watch| call::tool(&loaded, &asked, watch);
         self.on_guest_thread(options, job).await
     }
 
@@ -231,10 +229,10 @@ impl Plugin {
     ) -> Result<OutputReceipt, CallError> {
         if options.run_on == RunOn::CallerThread {
             let (_slot, watch) = self.start(options).await?;
-            return call::delivery(&self.0, &delivery, watch).await;
+            return call::delivery(&self.0, &delivery, watch);
         }
         let loaded = Arc::clone(&self.0);
-        let job = async move |watch| call::delivery(&loaded, &delivery, watch).await;
+        let job = move |watch| call::delivery(&loaded, &delivery, watch);
         self.on_guest_thread(options, job).await
     }
 
@@ -252,7 +250,7 @@ impl Plugin {
     async fn on_guest_thread<T: Send + 'static>(
         &self,
         mut options: CallOptions,
-        job: impl AsyncFnOnce(Watch) -> Result<T, CallError> + Send + 'static,
+        job: impl FnOnce(Watch) -> Result<T, CallError> + Send + 'static,
     ) -> Result<T, CallError> {
         let slot = self.slot(&options).await?;
         // The guest's thread does not end with this future, but this token does.
@@ -262,8 +260,7 @@ impl Plugin {
         let start = move || {
             // Held by the thread, not by this future: a dropped future's guest still has its slot.
             let _slot = slot;
-            let watch = plugin.watch(options);
-            plugin.0.engine.block_on(job(watch))
+            job(plugin.watch(options))
         };
         self.0.engine.on_worker(start).await.unwrap_or_else(|| {
             let reason = "the call's thread failed".to_owned();
@@ -291,8 +288,7 @@ impl Loaded {
             engine: Arc::clone(&self.engine),
             setup: Arc::clone(&self.setup),
             pre: self.pre.clone(),
-            tools: self.tools.clone(),
-            sink: self.sink.clone(),
+            exports: self.exports.clone(),
             digest: self.digest.clone(),
             compiled: self.compiled,
             definitions: Arc::clone(&self.definitions),
@@ -348,46 +344,16 @@ fn compile(
     Ok((component, true))
 }
 
-type Exports = (Option<tools::GuestIndices>, Option<sink::GuestIndices>);
-
-/// Finds what the component exports. An interface that is there must have the right shape.
-fn exports(name: &str, pre: &InstancePre<CallState>) -> Result<Exports, EngineError> {
-    let component = pre.component();
-    let has = |interface: &str| component.get_export_index(None, interface).is_some();
-    let shape = |error: wasmtime::Error| EngineError::Shape {
-        plugin: name.to_owned(),
-        reason: format!("{error:#}"),
-    };
-    let tools = has("tidegate:plugin/tools@0.1.0")
-        .then(|| tools::GuestIndices::new(pre))
-        .transpose()
-        .map_err(shape)?;
-    let sink = has("tidegate:plugin/sink@0.1.0")
-        .then(|| sink::GuestIndices::new(pre))
-        .transpose()
-        .map_err(shape)?;
-    if tools.is_none() && sink.is_none() {
-        return Err(EngineError::NothingExported {
-            plugin: name.to_owned(),
-        });
-    }
-    Ok((tools, sink))
-}
-
 fn definitions(loaded: &Loaded) -> Result<Vec<ToolDefinition>, EngineError> {
     let plugin = || loaded.setup.plugin.to_string();
     let limits = &loaded.setup.limits;
     let deadline = Deadline::after_ms(limits.deadline_ms);
     let cpu_budget = Duration::from_millis(limits.cpu_ms);
     let watch = Watch::start(deadline, cpu_budget, CancellationToken::new());
-    let asking = call::definitions(loaded, watch);
-    let defined = loaded
-        .engine
-        .block_on(asking)
-        .map_err(|source| EngineError::Ask {
-            plugin: plugin(),
-            source,
-        })?;
+    let defined = call::definitions(loaded, watch).map_err(|source| EngineError::Ask {
+        plugin: plugin(),
+        source,
+    })?;
     let defined = defined.map_err(|unsaid| match unsaid {
         Unsaid::Shape(reason) => EngineError::Shape {
             plugin: plugin(),

@@ -3,10 +3,10 @@
 
 use serde_json::{Value, json};
 use tidegate_contract::JsonObject;
-use tidegate_contract::text::BoundedText;
 
 use crate::imports::Log;
 use crate::store::CallState;
+use crate::streams::Capture;
 
 /// Writes what the call left behind into `metadata`; leaves it alone where there is nothing to say.
 pub(crate) fn attach(metadata: &mut Option<JsonObject>, state: CallState) {
@@ -16,10 +16,10 @@ pub(crate) fn attach(metadata: &mut Option<JsonObject>, state: CallState) {
             .get_or_insert_default()
             .insert(key.to_owned(), value);
     };
-    if let Some(text) = printed(&state.stdout.take()) {
+    if let Some(text) = printed(state.stdout) {
         set("stdout", text);
     }
-    if let Some(text) = printed(&state.stderr.take()) {
+    if let Some(text) = printed(state.stderr) {
         set("stderr", text);
     }
     if !denied.is_empty() {
@@ -52,6 +52,7 @@ pub(crate) fn log(state: CallState) {
     }
 }
 
-fn printed(text: &BoundedText) -> Option<Value> {
+fn printed(stream: Option<Capture>) -> Option<Value> {
+    let text = stream?.take();
     (!text.is_empty()).then(|| json!({ "text": text.text(), "omittedBytes": text.omitted_bytes() }))
 }

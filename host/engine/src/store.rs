@@ -19,6 +19,7 @@ use crate::breach::Breach;
 use crate::denials::Denials;
 use crate::files::{Files, Preopen};
 use crate::imports::Log;
+use crate::io::Io;
 use crate::limiter::Limiter;
 use crate::network::Network;
 use crate::open_files::OpenFiles;
@@ -91,8 +92,9 @@ pub(crate) struct CallState {
     pub(crate) breach: Option<Breach>,
     /// Where standard output goes in place of `stdout`.
     lines: Option<LineSink>,
-    pub(crate) stdout: Capture,
-    pub(crate) stderr: Capture,
+    /// What it printed, once it has asked for WASI.
+    pub(crate) stdout: Option<Capture>,
+    pub(crate) stderr: Option<Capture>,
     pub(crate) denials: Denials,
     pub(crate) open_files: OpenFiles,
     pub(crate) log: Log,
@@ -102,6 +104,13 @@ pub(crate) struct CallState {
 impl CallState {
     pub(crate) fn table(&mut self) -> &mut ResourceTable {
         &mut self.table
+    }
+
+    pub(crate) fn io(&mut self) -> Io<'_> {
+        Io {
+            table: &mut self.table,
+            watch: &self.watch,
+        }
     }
 
     pub(crate) fn files(&mut self) -> Files<'_> {
@@ -146,16 +155,18 @@ impl CallState {
         (self.wasi.get_or_insert_default(), &mut self.table)
     }
 
-    fn build_wasi(&self) -> WasiCtx {
+    fn build_wasi(&mut self) -> WasiCtx {
+        let limits = &self.setup.limits;
+        let capture = |limit_bytes| Capture::new(to_usize(limit_bytes));
         let mut wasi = WasiCtxBuilder::new();
         match &self.lines {
             Some(sink) => {
-                let limit_bytes = to_usize(self.setup.limits.stdout_bytes);
+                let limit_bytes = to_usize(limits.stdout_bytes);
                 wasi.stdout(Lines::new(sink.clone(), limit_bytes))
             }
-            None => wasi.stdout(self.stdout.clone()),
+            None => wasi.stdout(self.stdout.insert(capture(limits.stdout_bytes)).clone()),
         };
-        wasi.stderr(self.stderr.clone())
+        wasi.stderr(self.stderr.insert(capture(limits.stderr_bytes)).clone())
             .arg(&*self.setup.plugin)
             .envs(&self.setup.handles.environment)
             .allow_tcp(false)
@@ -190,8 +201,8 @@ pub(crate) fn build(
             limiter: Limiter::new(limits),
             breach: None,
             lines: stdout,
-            stdout: Capture::new(to_usize(limits.stdout_bytes)),
-            stderr: Capture::new(to_usize(limits.stderr_bytes)),
+            stdout: None,
+            stderr: None,
             denials: Denials::default(),
             open_files: OpenFiles::default(),
             log: Log::default(),

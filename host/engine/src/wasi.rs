@@ -3,17 +3,18 @@
 //! Every import is there whatever was granted; an import without a grant answers with a denial.
 //! Absent on purpose: `wasi:http`, which comes with the network capability.
 
-use wasmtime::component::{HasData, HasSelf, Linker, ResourceTable};
+use wasmtime::component::{HasData, HasSelf, Linker};
 use wasmtime_wasi::cli::{WasiCli, WasiCliCtxView};
 use wasmtime_wasi::clocks::{WasiClocks, WasiClocksCtxView};
-use wasmtime_wasi::p2::bindings::{cli, clocks, filesystem, random, sockets};
+use wasmtime_wasi::p2::bindings::{cli, clocks, filesystem, random, sockets, sync};
 use wasmtime_wasi::random::WasiRandomCtx;
 use wasmtime_wasi::sockets::{WasiSockets, WasiSocketsCtxView};
-use wasmtime_wasi_io::bindings::wasi::io;
+use wasmtime_wasi_io::bindings::wasi::io::error;
 
 use crate::bindings::tidegate::plugin;
 use crate::breach::Breach;
 use crate::files::HasFiles;
+use crate::io::{HasIo, HasTable};
 use crate::network::HasNetwork;
 use crate::store::CallState;
 
@@ -25,7 +26,7 @@ pub(crate) fn link(linker: &mut Linker<CallState>) -> wasmtime::Result<()> {
     link_sockets(linker)?;
     let l = linker;
     filesystem::preopens::add_to_linker::<_, HasFiles>(l, CallState::files)?;
-    filesystem::types::add_to_linker::<_, HasFiles>(l, CallState::files)?;
+    sync::filesystem::types::add_to_linker::<_, HasFiles>(l, CallState::files)?;
     random::random::add_to_linker::<_, HasRandom>(l, CallState::random)?;
     random::insecure::add_to_linker::<_, HasRandom>(l, CallState::random)?;
     random::insecure_seed::add_to_linker::<_, HasRandom>(l, CallState::random)?;
@@ -41,9 +42,9 @@ fn link_plugin_imports(l: &mut Linker<CallState>) -> wasmtime::Result<()> {
 }
 
 fn link_io_and_clocks(l: &mut Linker<CallState>) -> wasmtime::Result<()> {
-    io::error::add_to_linker::<_, HasTable>(l, CallState::table)?;
-    io::poll::add_to_linker::<_, HasTable>(l, CallState::table)?;
-    io::streams::add_to_linker::<_, HasTable>(l, CallState::table)?;
+    error::add_to_linker::<_, HasTable>(l, CallState::table)?;
+    sync::io::poll::add_to_linker::<_, HasIo>(l, CallState::io)?;
+    sync::io::streams::add_to_linker::<_, HasIo>(l, CallState::io)?;
     clocks::wall_clock::add_to_linker::<_, WasiClocks>(l, clocks_view)?;
     clocks::monotonic_clock::add_to_linker::<_, WasiClocks>(l, clocks_view)
 }
@@ -66,16 +67,10 @@ fn link_sockets(l: &mut Linker<CallState>) -> wasmtime::Result<()> {
     sockets::network::add_to_linker::<_, WasiSockets>(l, &options, sockets_view)?;
     sockets::instance_network::add_to_linker::<_, WasiSockets>(l, sockets_view)?;
     sockets::ip_name_lookup::add_to_linker::<_, HasNetwork>(l, CallState::network)?;
-    sockets::tcp::add_to_linker::<_, WasiSockets>(l, sockets_view)?;
+    sync::sockets::tcp::add_to_linker::<_, WasiSockets>(l, sockets_view)?;
     sockets::tcp_create_socket::add_to_linker::<_, HasNetwork>(l, CallState::network)?;
-    sockets::udp::add_to_linker::<_, WasiSockets>(l, sockets_view)?;
-    sockets::udp_create_socket::add_to_linker::<_, HasNetwork>(l, CallState::network)
-}
-
-struct HasTable;
-
-impl HasData for HasTable {
-    type Data<'a> = &'a mut ResourceTable;
+    sync::sockets::udp::add_to_linker::<_, WasiSockets>(l, sockets_view)?;
+    sync::sockets::udp_create_socket::add_to_linker::<_, HasNetwork>(l, CallState::network)
 }
 
 fn cli_view(state: &mut CallState) -> WasiCliCtxView<'_> {

@@ -21,8 +21,14 @@ impl Deadline {
     /// A deadline that many milliseconds from now.
     #[must_use]
     pub fn after_ms(after_ms: u64) -> Self {
+        Self::since(Instant::now(), after_ms)
+    }
+
+    /// A deadline that many milliseconds from when the caller asked.
+    #[must_use]
+    pub fn since(asked: Instant, after_ms: u64) -> Self {
         Self {
-            at: Instant::now() + Duration::from_millis(after_ms),
+            at: asked + Duration::from_millis(after_ms),
             after_ms,
         }
     }
@@ -56,18 +62,22 @@ impl Watch {
         }
     }
 
-    /// Whether the call is over before it starts.
-    pub(crate) fn ended(&self) -> Option<Breach> {
+    /// Whether the call was over before it started.
+    pub(crate) fn ended_before(&self) -> Option<Breach> {
+        self.ended(self.started)
+    }
+
+    fn ended(&self, now: Instant) -> Option<Breach> {
         if self.cancel.is_cancelled() {
             return Some(Breach::Cancelled);
         }
-        (Instant::now() >= self.deadline.at).then_some(Breach::Deadline)
+        (now >= self.deadline.at).then_some(Breach::Deadline)
     }
 
     /// The bound that is passed at this tick, if one is. Must be asked on the thread that runs the
     /// guest, at every tick at which the guest computes.
     pub(crate) fn breach(&mut self) -> Option<Breach> {
-        if let Some(breach) = self.ended() {
+        if let Some(breach) = self.ended(Instant::now()) {
             return Some(breach);
         }
         let now = thread_cpu_time();
@@ -83,9 +93,13 @@ impl Watch {
         self.deadline
     }
 
-    /// What a waiting guest is raced against.
-    pub(crate) fn bounds(&self) -> (Deadline, CancellationToken) {
-        (self.deadline, self.cancel.clone())
+    /// Ends when the guest may wait no longer, and says why. Must be asked where timers are.
+    pub(crate) async fn passed(&self) -> Breach {
+        tokio::select! {
+            biased;
+            () = self.cancel.cancelled() => Breach::Cancelled,
+            () = tokio::time::sleep_until(self.deadline.at.into()) => Breach::Deadline,
+        }
     }
 
     pub(crate) fn is_cancelled(&self) -> bool {

@@ -259,21 +259,26 @@ impl Runtime {
         run_on: RunOn,
         (prepared, permissions): (Prepared, Arc<Grant>),
     ) -> (Result<ExternalResult, CallError>, Option<Duration>) {
-        let started = Instant::now();
         let bound = Bound::new(&prepared.tool().limits(), options);
         let _permit = match self.admit(&bound, options).await {
             Ok(permit) => permit,
             Err(error) => return (Err(error), None),
         };
-        let waited = started.elapsed();
+        let waited = self.0.audit.as_ref().map(|_| bound.asked.elapsed());
         let context = bound.context(permissions, options, run_on);
         let cut = |status, failure| {
             let outcome = ToolOutcome::ended(status, failure);
             Ok(ExternalResult::new(&call.id, call.name.as_str(), outcome))
         };
         let span = tracing::debug_span!("call", tenant = %options.caller.tenant, id = %call.id, tool = %call.name);
-        let work = prepared.execute(call, &context).instrument(span);
-        (bound.race(&options.cancel, work, cut).await, Some(waited))
+        let work = prepared.execute(call, &context);
+        let end = if span.is_disabled() {
+            bound.race(&options.cancel, work, cut).await
+        } else {
+            let work = work.instrument(span);
+            bound.race(&options.cancel, work, cut).await
+        };
+        (end, waited)
     }
 
     /// Turns a result into an observation; see [`observe`](crate::observe()).
@@ -394,14 +399,17 @@ impl Runtime {
             quota: options.caller.concurrency.map(NonZeroU32::get),
             need: Need::calls(1),
             cancel: options.cancel.clone(),
-            deadline: bound.0,
+            deadline: bound.deadline,
         };
         self.0.admission.admit(&claim).await
     }
 }
 
 /// The time bound of one call; waiting counts.
-struct Bound(Deadline);
+struct Bound {
+    asked: Instant,
+    deadline: Deadline,
+}
 
 impl Bound {
     fn new(limits: &Limits, options: &InvokeOptions) -> Self {
@@ -409,7 +417,11 @@ impl Bound {
             .deadline_ms
             .unwrap_or(u64::MAX)
             .min(limits.deadline_ms);
-        Self(Deadline::after_ms(deadline_ms))
+        let asked = Instant::now();
+        Self {
+            asked,
+            deadline: Deadline::since(asked, deadline_ms),
+        }
     }
 
     fn context(
@@ -422,7 +434,7 @@ impl Bound {
             tenant: options.caller.tenant.clone(),
             permissions,
             cancel: options.cancel.clone(),
-            deadline: self.0,
+            deadline: self.deadline,
             run_on,
         }
     }
@@ -437,8 +449,8 @@ impl Bound {
         let given_up = async {
             tokio::select! {
                 () = cancel.cancelled() => (Status::Cancelled, Failure::cancelled()),
-                () = tokio::time::sleep_until(self.0.at.into()) => {
-                    (Status::Timeout, Failure::deadline(self.0.after_ms))
+                () = tokio::time::sleep_until(self.deadline.at.into()) => {
+                    (Status::Timeout, Failure::deadline(self.deadline.after_ms))
                 }
             }
         };

@@ -1,0 +1,101 @@
+//! What a component exports of the plugin contract, found once when it is loaded.
+
+use wasmtime::Store;
+use wasmtime::component::{ComponentExportIndex, Instance, InstancePre, TypedFunc};
+
+use crate::bindings::exports::tidegate::plugin::{sink, tools};
+use crate::error::EngineError;
+use crate::store::CallState;
+
+const TOOLS: &str = "tidegate:plugin/tools@0.1.0";
+const SINK: &str = "tidegate:plugin/sink@0.1.0";
+
+/// The interfaces that are there, with the right functions in them.
+#[derive(Clone)]
+pub(crate) struct Exports {
+    pub(crate) tools: Option<ToolExports>,
+    pub(crate) sink: Option<sink::GuestIndices>,
+}
+
+/// The functions of `tools`. A call looks up the two it makes: comparing the types of one that is
+/// not called would be a fiftieth of a short call.
+#[derive(Clone)]
+pub(crate) struct ToolExports {
+    /// All of them, for the one look at their types when the plugin is loaded.
+    pub(crate) all: tools::GuestIndices,
+    validate: ComponentExportIndex,
+    execute: ComponentExportIndex,
+}
+
+type Validate<'a> = TypedFunc<(&'a str, &'a str), (Result<(), Vec<tools::Problem>>,)>;
+type Execute<'a> = TypedFunc<(&'a tools::ToolCall,), (tools::Outcome,)>;
+
+impl Exports {
+    /// Finds them. An interface that is there must have the functions it should have.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError::Shape`] when one is missing, [`EngineError::NothingExported`] when the
+    /// component has neither interface.
+    pub(crate) fn find(name: &str, pre: &InstancePre<CallState>) -> Result<Self, EngineError> {
+        let has = |interface: &str| pre.component().get_export_index(None, interface).is_some();
+        let shape = |error: wasmtime::Error| EngineError::Shape {
+            plugin: name.to_owned(),
+            reason: format!("{error:#}"),
+        };
+        let tools = has(TOOLS)
+            .then(|| ToolExports::find(pre))
+            .transpose()
+            .map_err(shape)?;
+        let sink = has(SINK)
+            .then(|| sink::GuestIndices::new(pre))
+            .transpose()
+            .map_err(shape)?;
+        if tools.is_none() && sink.is_none() {
+            return Err(EngineError::NothingExported {
+                plugin: name.to_owned(),
+            });
+        }
+        Ok(Self { tools, sink })
+    }
+}
+
+impl ToolExports {
+    fn find(pre: &InstancePre<CallState>) -> wasmtime::Result<Self> {
+        let component = pre.component();
+        let tools = component.get_export_index(None, TOOLS);
+        let function = |name: &str| {
+            let missing = || wasmtime::format_err!("`{TOOLS}` has no function `{name}`");
+            component
+                .get_export_index(tools.as_ref(), name)
+                .ok_or_else(missing)
+        };
+        Ok(Self {
+            all: tools::GuestIndices::new(pre)?,
+            validate: function("validate")?,
+            execute: function("execute")?,
+        })
+    }
+
+    /// Calls `validate` of an instance.
+    pub(crate) fn validate(
+        &self,
+        store: &mut Store<CallState>,
+        instance: &Instance,
+        (name, arguments): (&str, &str),
+    ) -> wasmtime::Result<Result<(), Vec<tools::Problem>>> {
+        let validate: Validate<'_> = instance.get_typed_func(&mut *store, self.validate)?;
+        Ok(validate.call(store, (name, arguments))?.0)
+    }
+
+    /// Calls `execute` of an instance.
+    pub(crate) fn execute(
+        &self,
+        store: &mut Store<CallState>,
+        instance: &Instance,
+        call: &tools::ToolCall,
+    ) -> wasmtime::Result<tools::Outcome> {
+        let execute: Execute<'_> = instance.get_typed_func(&mut *store, self.execute)?;
+        Ok(execute.call(store, (call,))?.0)
+    }
+}
