@@ -6,21 +6,23 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown, symlink};
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
-use tidegate::{Engine, EngineSettings};
+use tidegate::{Engine, EngineSettings, Handles, Plugin, PluginSource};
+use tidegate_contract::{JsonObject, Limits};
 use tidegate_sandbox::ambient::open_cache;
 
 use super::asking::{call_plugin, load_on, timed};
 use super::module::Module;
 use crate::support::Fixture;
 
-/// A cache folder of its own, with one entry: the compiled code and its checksum.
+/// A cache folder of its own, with one entry: the compiled code, its checksum and what it defines.
 struct Cached {
     folder: TempDir,
     engine: Engine,
     component: Vec<u8>,
     code: PathBuf,
     sum: PathBuf,
-    good: [Vec<u8>; 2],
+    summary: PathBuf,
+    good: [Vec<u8>; 3],
 }
 
 impl Cached {
@@ -36,16 +38,16 @@ impl Cached {
             component: Module::default().component(),
             code: PathBuf::new(),
             sum: PathBuf::new(),
-            good: [Vec::new(), Vec::new()],
+            summary: PathBuf::new(),
+            good: Default::default(),
             folder,
         };
         cached.load("before").await;
         cached.code = cached.only("cwasm");
         cached.sum = cached.only("sum");
-        cached.good = [
-            fs::read(&cached.code).unwrap(),
-            fs::read(&cached.sum).unwrap(),
-        ];
+        cached.summary = cached.only("json");
+        cached.good =
+            [&cached.code, &cached.sum, &cached.summary].map(|file| fs::read(file).unwrap());
         cached
     }
 
@@ -82,9 +84,23 @@ impl Cached {
         );
     }
 
-    /// Whether both files are ours alone again and hold what they held.
+    /// Loads the plugin so that its first call maps the code, and calls it.
+    fn load_when_called(&self, again: Vec<u8>) -> Plugin {
+        let source = PluginSource {
+            name: "made".to_owned(),
+            bytes: self.component.clone(),
+            handles: Handles::default(),
+            limits: Limits::default(),
+            config: JsonObject::new(),
+        };
+        let reread = Box::new(move || Ok(again.clone()));
+        self.engine.load_when_called(source, reread).unwrap()
+    }
+
+    /// Whether all files are ours alone again and hold what they held.
     fn assert_made_anew(&self, what: &str) {
-        for (file, good) in [&self.code, &self.sum].into_iter().zip(&self.good) {
+        let files = [&self.code, &self.sum, &self.summary];
+        for (file, good) in files.into_iter().zip(&self.good) {
             let metadata = file.symlink_metadata().unwrap();
             assert!(metadata.is_file(), "{what}: {}", file.display());
             assert_eq!(metadata.mode() & 0o777, 0o600, "{what}: {}", file.display());
@@ -100,7 +116,7 @@ impl Cached {
                 file.display()
             );
         }
-        assert_eq!(self.files().len(), 2, "{what}: {:?}", self.files());
+        assert_eq!(self.files().len(), 3, "{what}: {:?}", self.files());
     }
 }
 
@@ -322,4 +338,51 @@ fn l6_a_cache_folder_that_others_can_write_or_own_is_refused() {
         let refused = open_cache(folder.path()).unwrap_err().to_string();
         assert!(refused.contains("belongs to another user"), "{refused}");
     }
+}
+
+#[tokio::test]
+async fn l6_a_listed_plugin_maps_its_code_at_its_first_call_and_checks_it_then() {
+    let cached = Cached::new().await;
+    for (what, damage) in DAMAGES {
+        let plugin = cached.load_when_called(cached.component.clone());
+        assert!(!plugin.compiled(), "{what}");
+        assert_eq!(plugin.definitions()[0].name.as_str(), "t", "{what}");
+        damage(&cached.code, &cached.good[0]);
+        let outcome = call_plugin(&plugin).await.unwrap();
+        assert_eq!(
+            serde_json::to_value(outcome.content).unwrap(),
+            "done",
+            "{what}"
+        );
+        if cached.code.is_dir() {
+            fs::remove_dir(&cached.code).unwrap();
+            cached.load(what).await;
+        }
+        cached.assert_made_anew(what);
+    }
+}
+
+#[tokio::test]
+async fn l6_a_damaged_summary_is_made_anew() {
+    let cached = Cached::new().await;
+    for (what, damage) in DAMAGES {
+        damage(&cached.summary, &cached.good[2]);
+        let plugin = cached.load_when_called(cached.component.clone());
+        assert_eq!(plugin.definitions().len(), 1, "{what}");
+        if cached.summary.is_dir() {
+            fs::remove_dir(&cached.summary).unwrap();
+            cached.load(what).await;
+        }
+        cached.assert_made_anew(what);
+    }
+}
+
+#[tokio::test]
+async fn l6_a_component_that_changed_before_its_first_call_is_not_run() {
+    let cached = Cached::new().await;
+    let plugin = cached.load_when_called(b"another".to_vec());
+    fs::remove_file(&cached.code).unwrap();
+    let refused = call_plugin(&plugin).await.unwrap_err();
+    assert_eq!(refused.code(), "HOST_FAULT");
+    assert!(refused.to_string().contains("has changed"), "{refused}");
 }

@@ -1,6 +1,7 @@
 //! The plugins that the binary carries (SPEC L4: `builtin:NAME`).
 
 use anyhow::anyhow;
+use tidegate::Reread;
 use tidegate_contract::nearest::nearest;
 
 /// A carried plugin.
@@ -17,8 +18,15 @@ pub(crate) struct Builtin {
     pub(crate) prints: bool,
 }
 
+impl Builtin {
+    /// Its bytes, and how to get them once more.
+    pub(crate) fn read(&'static self) -> (Vec<u8>, Reread) {
+        (self.bytes.to_vec(), Box::new(|| Ok(self.bytes.to_vec())))
+    }
+}
+
 /// All of them.
-pub(crate) const BUILTINS: [Builtin; 2] = [
+pub(crate) static BUILTINS: [Builtin; 2] = [
     Builtin {
         name: "read-text",
         bytes: include_bytes!("../../../guests/dist/read-text.wasm"),

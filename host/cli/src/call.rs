@@ -27,7 +27,7 @@ pub(crate) async fn run(arguments: &CallArguments) -> Exit {
         Ok(call) => call,
         Err(error) => return refusal::usage(&error, form),
     };
-    let host = match plugins::host(&arguments.plugins).await {
+    let host = match plugins::host(&arguments.plugins) {
         Ok(host) => host,
         Err(error) => return refusal::usage(&error, form),
     };

@@ -12,7 +12,7 @@ use crate::{input, interrupt, print};
 /// Runs the command.
 pub(crate) async fn run(arguments: &DeliverArguments) -> Exit {
     let form = Form::of(arguments.json);
-    let (delivery, document, host) = match prepare(arguments).await {
+    let (delivery, document, host) = match prepare(arguments) {
         Ok(prepared) => prepared,
         Err(error) => return refusal::usage(&error, form),
     };
@@ -34,10 +34,10 @@ pub(crate) async fn run(arguments: &DeliverArguments) -> Exit {
     }
 }
 
-async fn prepare(arguments: &DeliverArguments) -> anyhow::Result<(Delivery, Value, Host)> {
+fn prepare(arguments: &DeliverArguments) -> anyhow::Result<(Delivery, Value, Host)> {
     let document = input::document()?;
     let delivery = Delivery::from_value(document.clone())?;
-    let host = plugins::host(&arguments.plugins).await?;
+    let host = plugins::host(&arguments.plugins)?;
     Ok((delivery, document, host))
 }
 

@@ -1,10 +1,11 @@
 //! Finding the config file and what it may reach: a file that nobody chose stays inside its folder
 //! until it is trusted (SPEC L2, L4).
 
+use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use tidegate::{Audit, AuditEvent};
+use tidegate::{Audit, AuditEvent, Reread};
 use tidegate_contract::Value;
 use tidegate_sandbox::{Workspace, ambient};
 
@@ -98,15 +99,26 @@ pub(crate) fn load(
 }
 
 impl Loaded {
-    /// Reads a component that the file names.
-    pub(crate) fn read_component(&self, path: &str, limit_bytes: u64) -> anyhow::Result<Vec<u8>> {
-        Ok(match self.trust {
-            Trust::Chosen => ambient::read_file(&self.folder.join(path), limit_bytes)?,
-            Trust::Found => {
-                let folder = ambient::open_folder(&self.folder)?;
-                ambient::read_file_in(&folder, Path::new(path), limit_bytes)?
+    /// Reads a component that the file names, and says how to get it once more.
+    pub(crate) fn read_component(
+        &self,
+        path: &str,
+        limit_bytes: u64,
+    ) -> anyhow::Result<(Vec<u8>, Reread)> {
+        let reread: Reread = match self.trust {
+            Trust::Chosen => {
+                let path = self.folder.join(path);
+                Box::new(move || ambient::read_file(&path, limit_bytes).map_err(io::Error::other))
             }
-        })
+            Trust::Found => {
+                let (folder, path) = (self.folder.clone(), PathBuf::from(path));
+                Box::new(move || {
+                    let folder = ambient::open_folder(&folder).map_err(io::Error::other)?;
+                    ambient::read_file_in(&folder, &path, limit_bytes).map_err(io::Error::other)
+                })
+            }
+        };
+        Ok((reread()?, reread))
     }
 
     /// Opens the workspace that the file names, or the working folder.

@@ -51,7 +51,7 @@ fn main() -> ExitCode {
     let exit = runtime.block_on(async {
         match &cli.command {
             Command::Call(arguments) => call::run(arguments).await,
-            Command::Tools(arguments) => tools::run(arguments).await,
+            Command::Tools(arguments) => tools::run(arguments),
             Command::Run(arguments) => run::run(arguments).await,
             Command::Observe(arguments) => observe::run(arguments),
             Command::Deliver(arguments) => deliver::run(arguments).await,

@@ -35,7 +35,7 @@ pub(crate) struct Host {
 /// # Errors
 ///
 /// A grant, limit, file or plugin is not right; the message says which and what to do.
-pub(crate) async fn host(arguments: &PluginArguments) -> anyhow::Result<Host> {
+pub(crate) fn host(arguments: &PluginArguments) -> anyhow::Result<Host> {
     let widening = if arguments.config_env {
         Widening::Permitted
     } else {
@@ -46,9 +46,9 @@ pub(crate) async fn host(arguments: &PluginArguments) -> anyhow::Result<Host> {
     let mut assembly = Assembly::new(arguments, &loaded)?;
     assembly.audit = audit;
     for plugin in wanted::wanted(arguments, &loaded)? {
-        assembly.add(plugin).await?;
+        assembly.add(plugin)?;
     }
-    assembly.add_builtins().await?;
+    assembly.add_builtins()?;
     assembly.finish(arguments, &loaded)
 }
 
@@ -110,7 +110,7 @@ impl Assembly {
         })
     }
 
-    async fn add(&mut self, wanted: Wanted) -> anyhow::Result<()> {
+    fn add(&mut self, wanted: Wanted) -> anyhow::Result<()> {
         let source = PluginSource {
             name: wanted.name.clone(),
             bytes: wanted.bytes,
@@ -119,7 +119,7 @@ impl Assembly {
             config: wanted.config,
         };
         check_digest(&source, wanted.digest.as_deref())?;
-        let plugin = self.engine.load(source).await?;
+        let plugin = self.engine.load_when_called(source, wanted.reread)?;
         if let Some(audit) = &self.audit {
             audit.record(&AuditEvent::Plugin {
                 plugin: plugin.name(),
@@ -211,7 +211,7 @@ impl Assembly {
     }
 
     /// Carried plugins that define a granted tool, and the console where printing is granted.
-    async fn add_builtins(&mut self) -> anyhow::Result<()> {
+    fn add_builtins(&mut self) -> anyhow::Result<()> {
         for builtin in &BUILTINS {
             let granted = builtin
                 .tools
@@ -223,8 +223,7 @@ impl Assembly {
                     .contains(&tidegate_engine::digest(builtin.bytes))
             };
             if (granted || printing) && !loaded() {
-                self.add(Wanted::carried(builtin, self.default_limits))
-                    .await?;
+                self.add(Wanted::carried(builtin, self.default_limits))?;
             }
         }
         Ok(())

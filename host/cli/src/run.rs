@@ -17,7 +17,7 @@ use crate::{interrupt, plugins, print, yaml};
 /// Runs the command.
 pub(crate) async fn run(arguments: &RunArguments) -> Exit {
     let form = Form::of(arguments.json);
-    let (flow, input, host) = match prepare(arguments).await {
+    let (flow, input, host) = match prepare(arguments) {
         Ok(prepared) => prepared,
         Err(error) => return refusal::usage(&error, form),
     };
@@ -107,7 +107,7 @@ fn first(node: &Node) -> Option<&Step> {
     }
 }
 
-async fn prepare(arguments: &RunArguments) -> anyhow::Result<(Flow, JsonObject, plugins::Host)> {
+fn prepare(arguments: &RunArguments) -> anyhow::Result<(Flow, JsonObject, plugins::Host)> {
     let flow: Flow = yaml::read(&arguments.flow)?;
     flow.check()
         .with_context(|| arguments.flow.display().to_string())?;
@@ -118,7 +118,7 @@ async fn prepare(arguments: &RunArguments) -> anyhow::Result<(Flow, JsonObject, 
             _ => bail!("--input must be a JSON object"),
         },
     };
-    let host = plugins::host(&arguments.plugins).await?;
+    let host = plugins::host(&arguments.plugins)?;
     Ok((flow, input, host))
 }
 

@@ -5,9 +5,9 @@ use crate::refusal::{self, Exit, Form};
 use crate::{plugins, print};
 
 /// Runs the command.
-pub(crate) async fn run(arguments: &ToolsArguments) -> Exit {
+pub(crate) fn run(arguments: &ToolsArguments) -> Exit {
     let form = Form::of(arguments.json);
-    let host = match plugins::host(&arguments.plugins).await {
+    let host = match plugins::host(&arguments.plugins) {
         Ok(host) => host,
         Err(error) => return refusal::usage(&error, form),
     };

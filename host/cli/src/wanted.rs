@@ -1,7 +1,9 @@
 //! The plugins that the config, the command line and the product ask for, before any is loaded.
 
+use std::io;
+
 use anyhow::{Context as _, bail};
-use tidegate::SchemaCheck;
+use tidegate::{Reread, SchemaCheck};
 use tidegate_contract::limits::parse_limit;
 use tidegate_contract::{JsonObject, Limits};
 use tidegate_sandbox::ambient;
@@ -18,6 +20,8 @@ const COMPONENT_BYTES: u64 = 256 * 1024 * 1024;
 pub(crate) struct Wanted {
     pub(crate) name: String,
     pub(crate) bytes: Vec<u8>,
+    /// Gives the same bytes once more.
+    pub(crate) reread: Reread,
     pub(crate) digest: Option<String>,
     pub(crate) prefix: String,
     pub(crate) grants: Option<Grants>,
@@ -36,10 +40,11 @@ pub(crate) enum Role {
 }
 
 impl Wanted {
-    fn new(name: &str, bytes: Vec<u8>, limits: Limits) -> Self {
+    fn new(name: &str, (bytes, reread): (Vec<u8>, Reread), limits: Limits) -> Self {
         Self {
             name: name.to_owned(),
             bytes,
+            reread,
             digest: None,
             prefix: String::new(),
             grants: None,
@@ -52,7 +57,7 @@ impl Wanted {
     }
 
     /// A carried plugin that nothing names.
-    pub(crate) fn carried(builtin: &Builtin, limits: Limits) -> Self {
+    pub(crate) fn carried(builtin: &'static Builtin, limits: Limits) -> Self {
         Self {
             role: if builtin.prints {
                 Role::Sink
@@ -60,7 +65,7 @@ impl Wanted {
                 Role::Tools
             },
             prints: builtin.prints,
-            ..Self::new(builtin.name, builtin.bytes.to_vec(), limits)
+            ..Self::new(builtin.name, builtin.read(), limits)
         }
     }
 }
@@ -118,10 +123,13 @@ pub(crate) fn wanted(arguments: &PluginArguments, loaded: &Loaded) -> anyhow::Re
         });
     }
     for path in &arguments.plugin {
-        let bytes = ambient::read_file(path, COMPONENT_BYTES)?;
+        let owned = path.clone();
+        let reread: Reread =
+            Box::new(move || ambient::read_file(&owned, COMPONENT_BYTES).map_err(io::Error::other));
+        let component = (reread()?, reread);
         let name = path.file_stem().unwrap_or(path.as_os_str());
         let limits = limits(arguments, loaded, &LimitValues::default())?;
-        wanted.push(Wanted::new(&name.to_string_lossy(), bytes, limits));
+        wanted.push(Wanted::new(&name.to_string_lossy(), component, limits));
     }
     refuse_equal_names(&wanted)?;
     Ok(wanted)
@@ -132,10 +140,10 @@ fn configured(
     arguments: &PluginArguments,
     loaded: &Loaded,
 ) -> anyhow::Result<Wanted> {
-    let (bytes, prints) = match entry.component.strip_prefix("builtin:") {
+    let (component, prints) = match entry.component.strip_prefix("builtin:") {
         Some(name) => {
             let builtin = builtin::named(name)?;
-            (builtin.bytes.to_vec(), builtin.prints)
+            (builtin.read(), builtin.prints)
         }
         None => (
             loaded.read_component(entry.component, COMPONENT_BYTES)?,
@@ -147,7 +155,11 @@ fn configured(
         grants: entry.grants.clone(),
         config: entry.config.clone(),
         prints,
-        ..Wanted::new(entry.name, bytes, limits(arguments, loaded, entry.limits)?)
+        ..Wanted::new(
+            entry.name,
+            component,
+            limits(arguments, loaded, entry.limits)?,
+        )
     })
 }
 

@@ -4,7 +4,6 @@
 //! in a circle. Waiting is first come first served within a tenant and in turn between tenants.
 //! Deliberately absent: what runs, and why a tenant has the quota it has.
 
-use std::collections::hash_map::{Entry, HashMap};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -91,10 +90,14 @@ struct State {
     running: u64,
     closed: bool,
     next_id: u64,
-    tenants: HashMap<Tenant, Queue>,
+    tenants: BTreeMap<Tenant, Queue>,
     /// Tenants that wait, the next one first.
     turns: VecDeque<Tenant>,
 }
+
+/// Tenants that are remembered while none of their calls runs or waits: the next one's call then makes
+/// no entry.
+const IDLE_TENANTS: usize = 64;
 
 #[derive(Debug, Default)]
 struct Queue {
@@ -131,23 +134,28 @@ impl State {
     fn take(&mut self, tenant: &Tenant, need: Need) {
         self.free = self.free.without(need);
         self.running += 1;
-        self.tenants.entry(tenant.clone()).or_default().running += 1;
+        match self.tenants.get_mut(tenant) {
+            Some(queue) => queue.running += 1,
+            None => {
+                self.tenants.entry(tenant.clone()).or_default().running = 1;
+            }
+        }
     }
 
     fn give_back(&mut self, tenant: &Tenant, need: Need) {
         self.free = self.free.with(need);
         self.running = self.running.saturating_sub(1);
-        if let Entry::Occupied(mut entry) = self.tenants.entry(tenant.clone()) {
-            let queue = entry.get_mut();
+        if let Some(queue) = self.tenants.get_mut(tenant) {
             queue.running = queue.running.saturating_sub(1);
             if queue.is_idle() {
-                entry.remove();
+                self.forget_if_idle(tenant);
             }
         }
     }
 
     fn forget_if_idle(&mut self, tenant: &Tenant) {
-        if self.tenants.get(tenant).is_some_and(Queue::is_idle) {
+        let many = self.tenants.len() > IDLE_TENANTS;
+        if many && self.tenants.get(tenant).is_some_and(Queue::is_idle) {
             self.tenants.remove(tenant);
         }
     }
@@ -223,7 +231,7 @@ impl Admission {
             running: 0,
             closed: false,
             next_id: 0,
-            tenants: HashMap::new(),
+            tenants: BTreeMap::new(),
             turns: VecDeque::new(),
         };
         Self(Arc::new(Inner {

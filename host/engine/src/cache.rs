@@ -12,6 +12,9 @@ use cap_std::fs::{Dir, File, MetadataExt as _, OpenOptions, OpenOptionsExt as _}
 use rustix::fs::OFlags;
 use wasmtime::component::Component;
 
+use crate::saturating::to_u64;
+use crate::summary::{SUMMARY_BYTES, Summary};
+
 /// Compiled components kept between processes.
 pub(crate) struct Cache {
     dir: Dir,
@@ -35,6 +38,39 @@ impl Cache {
         (format!("{entry}.cwasm"), format!("{entry}.sum"))
     }
 
+    fn summary_name(&self, digest: &str) -> String {
+        format!("{digest}-{}.json", self.engine_key)
+    }
+
+    /// What is known of a component whose compiled code is here too. Neither is trusted further than
+    /// its checksum: the code is compared with its own when it is mapped.
+    pub(crate) fn summary(&self, digest: &str) -> Option<Summary> {
+        let name = self.summary_name(digest);
+        self.dir.symlink_metadata(self.names(digest).0).ok()?;
+        let mut text = String::new();
+        let limit = to_u64(SUMMARY_BYTES);
+        let read = self.open_ours(&name).and_then(|file| {
+            text.reserve(usize::try_from(file.metadata()?.len().min(limit)).unwrap_or(0));
+            file.take(limit).read_to_string(&mut text)
+        });
+        read.ok()?;
+        let (sum, text) = text.split_once('\n')?;
+        let mut hasher = named_hasher(&name);
+        hasher.update(text.as_bytes());
+        (sum == checksum(text.len(), hasher)).then(|| Summary::read(text))?
+    }
+
+    /// Keeps what is known of a component whose code was kept.
+    pub(crate) fn store_summary(&self, digest: &str, summary: &Summary) {
+        let (name, text) = (self.summary_name(digest), summary.text());
+        let mut hasher = named_hasher(&name);
+        hasher.update(text.as_bytes());
+        let sum = checksum(text.len(), hasher);
+        if let Err(error) = self.replace(&name, format!("{sum}\n{text}").as_bytes()) {
+            tracing::warn!(entry = name, %error, "what a component defines was not cached");
+        }
+    }
+
     /// The compiled component, or `None` where there is no entry that can be trusted.
     pub(crate) fn load(&self, engine: &wasmtime::Engine, digest: &str) -> Option<Component> {
         let (code, sum) = self.names(digest);
@@ -53,29 +89,36 @@ impl Cache {
 
     /// Opens an entry and compares it with its checksum, so that a damaged one is never mapped.
     fn open_checked(&self, code: &str, sum: &str) -> io::Result<File> {
+        let mut expected = String::new();
         let mut options = OpenOptions::new();
         options.read(true).custom_flags(careful());
-        let mut expected = String::new();
         let sum = self.dir.open_with(sum, &options)?;
         sum.take(SUM_BYTES).read_to_string(&mut expected)?;
-        let mut file = self.dir.open_with(code, &options)?;
-        let metadata = file.metadata()?;
-        let ours = metadata.uid() == rustix::process::geteuid().as_raw();
-        if !metadata.is_file() || !ours || metadata.mode() & 0o022 != 0 {
-            return Err(io::Error::other("it is not a file of ours alone"));
-        }
+        let mut file = self.open_ours(code)?;
         let damaged = || io::Error::new(io::ErrorKind::InvalidData, "its length differs");
         let length = expected.split_once(' ').ok_or_else(damaged)?.0;
-        if length != metadata.len().to_string() || metadata.len() > ENTRY_BYTES {
+        let bytes = file.metadata()?.len();
+        if length != bytes.to_string() || bytes > ENTRY_BYTES {
             return Err(damaged());
         }
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes)?;
-        if expected != checksum(code, &bytes) {
+        if expected != checksum_of(code, &mut file)? {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidData,
                 "its checksum differs",
             ));
+        }
+        Ok(file)
+    }
+
+    /// Opens a file that only this user can have written.
+    fn open_ours(&self, name: &str) -> io::Result<File> {
+        let mut options = OpenOptions::new();
+        options.read(true).custom_flags(careful());
+        let file = self.dir.open_with(name, &options)?;
+        let metadata = file.metadata()?;
+        let ours = metadata.uid() == rustix::process::geteuid().as_raw();
+        if !metadata.is_file() || !ours || metadata.mode() & 0o022 != 0 {
+            return Err(io::Error::other("it is not a file of ours alone"));
         }
         Ok(file)
     }
@@ -88,7 +131,9 @@ impl Cache {
             .map_err(io::Error::other)
             .and_then(|bytes| {
                 self.replace(&code, &bytes)?;
-                self.replace(&sum, checksum(&code, &bytes).as_bytes())
+                let mut hasher = named_hasher(&code);
+                hasher.update(&bytes);
+                self.replace(&sum, checksum(bytes.len(), hasher).as_bytes())
             });
         if let Err(error) = stored {
             tracing::warn!(entry = code, %error, "compiled component was not cached");
@@ -122,11 +167,29 @@ const ENTRY_BYTES: u64 = 4 * 1024 * 1024 * 1024;
 
 /// Length, and CRC-32 of the entry's name and bytes: they catch damage and mix-ups. Forgery is kept
 /// out by the folder's owner and mode.
-fn checksum(name: &str, bytes: &[u8]) -> String {
+fn checksum(bytes: usize, hasher: crc32fast::Hasher) -> String {
+    format!("{bytes} {:08x}", hasher.finalize())
+}
+
+fn named_hasher(name: &str) -> crc32fast::Hasher {
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(name.as_bytes());
-    hasher.update(bytes);
-    format!("{} {:08x}", bytes.len(), hasher.finalize())
+    hasher
+}
+
+/// The checksum of a file, read in pieces that stay in the processor's cache.
+fn checksum_of(name: &str, file: &mut File) -> io::Result<String> {
+    let mut hasher = named_hasher(name);
+    let mut piece = vec![0; 64 * 1024];
+    let mut bytes = 0_usize;
+    loop {
+        let read = file.read(&mut piece)?;
+        let Some(read @ [_, ..]) = piece.get(..read) else {
+            return Ok(checksum(bytes, hasher));
+        };
+        hasher.update(read);
+        bytes = bytes.saturating_add(read.len());
+    }
 }
 
 /// Maps an entry that was checked through this very handle.

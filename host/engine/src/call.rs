@@ -15,6 +15,7 @@ use crate::bindings::exports::tidegate::plugin::{sink, tools};
 use crate::breach::Breach;
 use crate::convert;
 use crate::ending::{self, Ending};
+use crate::exports::Asked;
 use crate::plugin::Loaded;
 use crate::report;
 use crate::store::{self, CallState};
@@ -67,21 +68,22 @@ enum Executed {
 /// Validates and executes in one instance (SPEC T3: a failing check means execute never ran).
 pub(crate) fn tool(
     loaded: &Loaded,
-    asked: &tools::ToolCall,
+    asked: Asked<'_>,
     watch: Watch,
 ) -> Result<ToolOutcome, CallError> {
-    let tools = loaded
+    let code = loaded.code()?;
+    let tools = code
         .exports
         .tools
         .as_ref()
         .ok_or_else(|| CallError::UnknownTool {
-            name: asked.name.clone(),
+            name: asked.name.to_owned(),
         })?;
     let limits = limits(loaded, &watch);
-    let mut store = begin(loaded, &asked.id, watch, None)?;
+    let mut store = begin(loaded, asked.id, watch, None)?;
     let end = run(loaded, &mut store, |store| {
-        let instance = loaded.pre.instantiate(&mut *store)?;
-        let valid = tools.validate(store, &instance, (&asked.name, &asked.arguments))?;
+        let instance = code.pre.instantiate(&mut *store)?;
+        let valid = tools.validate(store, &instance, asked)?;
         if let Err(problems) = valid {
             return Ok(Executed::Refused(problems));
         }
@@ -139,7 +141,8 @@ pub(crate) fn delivery(
     delivery: &Delivery,
     watch: Watch,
 ) -> Result<OutputReceipt, CallError> {
-    let Some(indices) = loaded.exports.sink.as_ref() else {
+    let code = loaded.code()?;
+    let Some(indices) = code.exports.sink.as_ref() else {
         return Err(CallError::NotInjected {
             node: "INTERACTION.OUTPUT",
         });
@@ -150,7 +153,7 @@ pub(crate) fn delivery(
     // A sink's delivery may be what it prints; what a tool prints is always kept beside its result.
     let mut store = begin(loaded, id, watch, loaded.setup.handles.stdout.clone())?;
     let end = run(loaded, &mut store, |store| {
-        let instance = loaded.pre.instantiate(&mut *store)?;
+        let instance = code.pre.instantiate(&mut *store)?;
         let sink = indices.load(&mut *store, &instance)?;
         sink.call_deliver(store, &sent)
     });
@@ -210,7 +213,7 @@ pub(crate) enum Unsaid {
 }
 
 /// What asking comes to inside the instance.
-enum Asked {
+enum Said {
     Shape(wasmtime::Error),
     Definitions(Vec<tools::ToolDefinition>),
 }
@@ -220,25 +223,26 @@ pub(crate) fn definitions(
     loaded: &Loaded,
     watch: Watch,
 ) -> Result<Result<Vec<tools::ToolDefinition>, Unsaid>, CallError> {
+    let code = loaded.code()?;
     let mut store = begin(loaded, "", watch, None)?;
     let end = run(loaded, &mut store, |store| {
-        let instance = loaded.pre.instantiate(&mut *store)?;
-        if let Some(sink) = &loaded.exports.sink
+        let instance = code.pre.instantiate(&mut *store)?;
+        if let Some(sink) = &code.exports.sink
             && let Err(error) = sink.load(&mut *store, &instance)
         {
-            return Ok(Asked::Shape(error));
+            return Ok(Said::Shape(error));
         }
-        let Some(tools) = &loaded.exports.tools else {
-            return Ok(Asked::Definitions(Vec::new()));
+        let Some(tools) = &code.exports.tools else {
+            return Ok(Said::Definitions(Vec::new()));
         };
         match tools.all.load(&mut *store, &instance) {
-            Err(error) => Ok(Asked::Shape(error)),
-            Ok(tools) => Ok(Asked::Definitions(tools.call_definitions(store)?)),
+            Err(error) => Ok(Said::Shape(error)),
+            Ok(tools) => Ok(Said::Definitions(tools.call_definitions(store)?)),
         }
     });
     match end {
-        Ok(Asked::Definitions(definitions)) => Ok(Ok(definitions)),
-        Ok(Asked::Shape(error)) => Ok(Err(Unsaid::Shape(format!("{error:#}")))),
+        Ok(Said::Definitions(definitions)) => Ok(Ok(definitions)),
+        Ok(Said::Shape(error)) => Ok(Err(Unsaid::Shape(format!("{error:#}")))),
         Err(Ending::Breach(breach)) => {
             let failure = breach.failure(&loaded.setup.limits);
             Ok(Err(Unsaid::Ended(failure)))

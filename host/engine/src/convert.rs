@@ -7,7 +7,7 @@ use tidegate_contract::limits::Limits;
 use tidegate_contract::result::HOST_METADATA;
 use tidegate_contract::{
     Artifact, Content, Delivery, Effect, Failure, JsonObject, OutputReceipt, Part, ReceiptStatus,
-    Reference, Role, Status, ToolCall, ToolDefinition, ToolName, ToolOutcome, Value, text,
+    Reference, Role, Status, ToolDefinition, ToolName, ToolOutcome, Value, text,
 };
 
 use crate::bindings::tidegate::plugin::types as wit;
@@ -49,16 +49,6 @@ pub(crate) fn pointer(pointer: &str) -> String {
         .chars()
         .filter(|c| !c.is_control())
         .collect()
-}
-
-/// A call as the guest gets it, under the guest's own name for the tool. Arguments stay the text
-/// that they were.
-pub(crate) fn tool_call(name: &ToolName, call: &ToolCall) -> wit::ToolCall {
-    wit::ToolCall {
-        id: call.id.as_str().to_owned(),
-        name: name.as_str().to_owned(),
-        arguments: call.arguments.text().to_owned(),
-    }
 }
 
 /// Reads JSON texts under one budget of bytes for the whole result.

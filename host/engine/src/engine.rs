@@ -1,12 +1,12 @@
 //! The engine: one wasmtime `Engine`, one linker, one pool of instances, one set of threads.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use cap_std::fs::Dir;
 use tidegate_contract::limits::Limits;
 use tokio::runtime::{Handle, Runtime};
-use wasmtime::component::Linker;
+use wasmtime::component::{Component, Linker};
 use wasmtime::{
     Config, Enabled, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig,
     WasmBacktraceDetails,
@@ -15,7 +15,7 @@ use wasmtime::{
 use crate::admission::{Admission, Need};
 use crate::cache::Cache;
 use crate::error::EngineError;
-use crate::plugin::{Plugin, PluginSource};
+use crate::plugin::{Plugin, PluginSource, Reread};
 use crate::saturating::to_usize;
 use crate::store::CallState;
 use crate::ticker::Ticker;
@@ -64,7 +64,7 @@ pub(crate) struct Shared {
     pub(crate) cache: Option<Cache>,
     pub(crate) ticker: Ticker,
     /// One plugin is loaded at a time: loading takes the one slot that calls don't use.
-    pub(crate) loading: Arc<tokio::sync::Mutex<()>>,
+    pub(crate) loading: Mutex<()>,
     pub(crate) slots: u32,
     /// What the pool has: a full pool refuses at once, so nothing enters it without a permit.
     pub(crate) admission: Admission,
@@ -107,7 +107,6 @@ impl Engine {
         .map_err(EngineError::Threads)?;
         let cache = settings.cache.map(|dir| Cache::new(dir, &wasmtime));
         let threads = Threads::start(slots).map_err(EngineError::Threads)?;
-        let loading = Arc::default();
         // Each runtime bounds its own queue.
         let admission = Admission::new(capacity(slots), usize::MAX);
         let shared = Shared {
@@ -115,7 +114,7 @@ impl Engine {
             linker,
             cache,
             ticker,
-            loading,
+            loading: Mutex::default(),
             slots,
             admission,
             threads,
@@ -150,13 +149,14 @@ impl Engine {
     /// [`EngineError`]: it is no component, imports what the host does not have, exports nothing the
     /// host knows, or can't say what its tools are.
     pub async fn load(&self, source: PluginSource) -> Result<Plugin, EngineError> {
-        let one_at_a_time = Arc::clone(&self.0.loading).lock_owned().await;
         let engine = Arc::clone(&self.0);
         let plugin = source.name.clone();
         self.0
             .on_worker(move || {
-                // Held by the thread: a dropped future's load is still under way.
-                let _one_at_a_time = one_at_a_time;
+                let _one_at_a_time = engine
+                    .loading
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner);
                 Plugin::load(&engine, source)
             })
             .await
@@ -169,7 +169,36 @@ impl Engine {
     }
 }
 
+impl Engine {
+    /// As [`load`](Self::load), on the calling thread, for a host with many plugins of which it calls a
+    /// few: a component that the cache knows is not mapped before its first call. Should its entry be
+    /// damaged then, it is compiled again from what `reread` gives, which must be the same bytes.
+    ///
+    /// # Errors
+    ///
+    /// As [`load`](Self::load).
+    pub fn load_when_called(
+        &self,
+        source: PluginSource,
+        reread: Reread,
+    ) -> Result<Plugin, EngineError> {
+        // Asking for definitions may wait, and not for the caller's own timers.
+        let _timers = self.0.threads.handle.enter();
+        let _one_at_a_time = self
+            .0
+            .loading
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        Plugin::load_when_called(&self.0, source, reread)
+    }
+}
+
 impl Shared {
+    /// The compiled component, if the cache has a good entry of it.
+    pub(crate) fn cached(&self, digest: &str) -> Option<Component> {
+        self.cache.as_ref()?.load(&self.wasmtime, digest)
+    }
+
     /// Runs `job` on a thread for guests; `None` when it panicked, which is a fault of the host.
     pub(crate) async fn on_worker<T: Send + 'static>(
         &self,

@@ -1,7 +1,9 @@
 //! What a component exports of the plugin contract, found once when it is loaded.
 
 use wasmtime::Store;
-use wasmtime::component::{ComponentExportIndex, Instance, InstancePre, TypedFunc};
+use wasmtime::component::{
+    ComponentExportIndex, ComponentType, Instance, InstancePre, Lower, TypedFunc,
+};
 
 use crate::bindings::exports::tidegate::plugin::{sink, tools};
 use crate::error::EngineError;
@@ -28,7 +30,17 @@ pub(crate) struct ToolExports {
 }
 
 type Validate<'a> = TypedFunc<(&'a str, &'a str), (Result<(), Vec<tools::Problem>>,)>;
-type Execute<'a> = TypedFunc<(&'a tools::ToolCall,), (tools::Outcome,)>;
+type Execute<'a> = TypedFunc<(Asked<'a>,), (tools::Outcome,)>;
+
+/// `tool-call` as it is lowered: borrowed, so that arguments are copied once, into the guest.
+#[derive(Clone, Copy, Debug, ComponentType, Lower)]
+#[component(record)]
+pub(crate) struct Asked<'a> {
+    pub(crate) id: &'a str,
+    /// The guest's own name for the tool.
+    pub(crate) name: &'a str,
+    pub(crate) arguments: &'a str,
+}
 
 impl Exports {
     /// Finds them. An interface that is there must have the functions it should have.
@@ -82,10 +94,10 @@ impl ToolExports {
         &self,
         store: &mut Store<CallState>,
         instance: &Instance,
-        (name, arguments): (&str, &str),
+        asked: Asked<'_>,
     ) -> wasmtime::Result<Result<(), Vec<tools::Problem>>> {
         let validate: Validate<'_> = instance.get_typed_func(&mut *store, self.validate)?;
-        Ok(validate.call(store, (name, arguments))?.0)
+        Ok(validate.call(store, (asked.name, asked.arguments))?.0)
     }
 
     /// Calls `execute` of an instance.
@@ -93,9 +105,9 @@ impl ToolExports {
         &self,
         store: &mut Store<CallState>,
         instance: &Instance,
-        call: &tools::ToolCall,
+        asked: Asked<'_>,
     ) -> wasmtime::Result<tools::Outcome> {
         let execute: Execute<'_> = instance.get_typed_func(&mut *store, self.execute)?;
-        Ok(execute.call(store, (call,))?.0)
+        Ok(execute.call(store, (asked,))?.0)
     }
 }

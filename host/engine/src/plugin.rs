@@ -12,15 +12,16 @@ use tidegate_contract::{
 };
 use tidegate_sandbox::Handles;
 use tokio_util::sync::CancellationToken;
-use wasmtime::component::{Component, InstancePre};
 
 use crate::admission::{Claim, Need, Permit};
 use crate::call::{self, Unsaid};
+use crate::code::{Code, LazyCode};
 use crate::convert;
-use crate::engine::{MAX_MEMORIES, MAX_TABLES, Shared};
+use crate::engine::Shared;
 use crate::error::EngineError;
-use crate::exports::Exports;
-use crate::store::{CallState, Setup};
+use crate::exports::Asked;
+use crate::store::Setup;
+use crate::summary::Summary;
 use crate::watch::{Deadline, Watch};
 
 /// Everything a plugin is made from.
@@ -38,6 +39,10 @@ pub struct PluginSource {
     pub config: JsonObject,
 }
 
+/// Gives the bytes of a component once more, should the cache lose what was compiled of them before the
+/// plugin's first call.
+pub type Reread = Box<dyn Fn() -> std::io::Result<Vec<u8>> + Send + Sync>;
+
 /// One loaded plugin. Cloning gives another handle to the same one.
 #[derive(Clone)]
 pub struct Plugin(Arc<Loaded>);
@@ -54,11 +59,11 @@ impl fmt::Debug for Plugin {
 pub(crate) struct Loaded {
     pub(crate) engine: Arc<Shared>,
     pub(crate) setup: Arc<Setup>,
-    pub(crate) pre: InstancePre<CallState>,
-    pub(crate) exports: Exports,
+    code: Arc<LazyCode>,
     digest: Box<str>,
     compiled: bool,
     definitions: Arc<[ToolDefinition]>,
+    is_sink: bool,
     /// What one call takes of the engine's pool.
     need: Need,
 }
@@ -100,34 +105,66 @@ impl Plugin {
             config,
         } = source;
         let digest = digest(&bytes);
-        let (component, compiled) = compile(engine, &name, &bytes, &digest)?;
+        let (code, compiled) = Code::make(engine, &name, &bytes, &digest)?;
         drop(bytes);
-        let pre = engine
-            .linker
-            .instantiate_pre(&component)
-            .map_err(|source| EngineError::Imports {
-                plugin: name.clone(),
-                source,
-            })?;
-        let exports = Exports::find(&name, &pre)?;
         let setup = |handles, limits| {
             Setup::new(&name, handles, limits, &config)
                 .map(Arc::new)
                 .map_err(EngineError::Threads)
         };
         let mut loaded = Loaded {
-            need: need(&component),
+            need: code.need(),
+            is_sink: code.exports.sink.is_some(),
             engine: Arc::clone(engine),
             setup: setup(Handles::default(), loading_limits(&limits))?,
-            pre,
-            exports,
+            code: Arc::new(LazyCode::ready(code)),
             digest: digest.into(),
             compiled,
             definitions: Arc::default(),
         };
         loaded.definitions = definitions(&loaded)?.into();
         loaded.setup = setup(handles, limits)?;
+        if let Some(cache) = &engine.cache
+            && (compiled || cache.summary(&loaded.digest).is_none())
+        {
+            cache.store_summary(&loaded.digest, &loaded.summary());
+        }
         Ok(Self(Arc::new(loaded)))
+    }
+
+    /// As [`load`](Self::load), but leaves the code of a component that the cache knows to the first
+    /// call.
+    pub(crate) fn load_when_called(
+        engine: &Arc<Shared>,
+        source: PluginSource,
+        reread: Reread,
+    ) -> Result<Self, EngineError> {
+        let digest = digest(&source.bytes);
+        let known = engine
+            .cache
+            .as_ref()
+            .and_then(|cache| cache.summary(&digest));
+        let Some(summary) = known else {
+            return Self::load(engine, source);
+        };
+        let PluginSource {
+            name,
+            handles,
+            limits,
+            config,
+            bytes: _,
+        } = source;
+        let setup = Setup::new(&name, handles, limits, &config).map_err(EngineError::Threads)?;
+        Ok(Self(Arc::new(Loaded {
+            engine: Arc::clone(engine),
+            setup: Arc::new(setup),
+            code: Arc::new(LazyCode::when_called(reread)),
+            digest: digest.into(),
+            compiled: false,
+            definitions: summary.definitions.into(),
+            is_sink: summary.is_sink,
+            need: summary.need,
+        })))
     }
 
     /// The same plugin with other handles, for a host that grants by what the plugin defines.
@@ -170,7 +207,7 @@ impl Plugin {
     /// Whether it takes deliveries.
     #[must_use]
     pub fn is_sink(&self) -> bool {
-        self.0.exports.sink.is_some()
+        self.0.is_sink
     }
 
     /// What its calls may use.
@@ -206,13 +243,26 @@ impl Plugin {
         call: &ToolCall,
         options: CallOptions,
     ) -> Result<ToolOutcome, CallError> {
-        let asked = convert::tool_call(name, call);
+        let asked = Asked {
+            id: call.id.as_str(),
+            name: name.as_str(),
+            arguments: call.arguments.text(),
+        };
         if options.run_on == RunOn::CallerThread {
             let (_slot, watch) = self.start(options).await?;
-            return call::tool(&self.0, &asked, watch);
+            return call::tool(&self.0, asked, watch);
         }
         let loaded = Arc::clone(&self.0);
-        let job = move |watch| call::tool(&loaded, &asked, watch);
+        let owned = [asked.id, asked.name, asked.arguments].map(str::to_owned);
+        let job = move |watch| {
+            let [id, name, arguments] = &owned;
+            let asked = Asked {
+                id,
+                name,
+                arguments,
+            };
+            call::tool(&loaded, asked, watch)
+        };
         self.on_guest_thread(options, job).await
     }
 
@@ -287,27 +337,27 @@ impl Loaded {
         Self {
             engine: Arc::clone(&self.engine),
             setup: Arc::clone(&self.setup),
-            pre: self.pre.clone(),
-            exports: self.exports.clone(),
+            code: Arc::clone(&self.code),
             digest: self.digest.clone(),
             compiled: self.compiled,
             definitions: Arc::clone(&self.definitions),
+            is_sink: self.is_sink,
             need: self.need,
         }
     }
-}
 
-/// What one call of the component takes of the pool.
-fn need(component: &Component) -> Need {
-    let (memories, tables) = component
-        .resources_required()
-        .map_or((MAX_MEMORIES, MAX_TABLES), |required| {
-            (required.num_memories, required.num_tables)
-        });
-    Need {
-        calls: 1,
-        memories: memories.min(MAX_MEMORIES),
-        tables: tables.min(MAX_TABLES),
+    fn summary(&self) -> Summary {
+        Summary {
+            definitions: self.definitions.to_vec(),
+            is_sink: self.is_sink,
+            need: self.need,
+        }
+    }
+
+    /// The code, mapped now if this is the first call.
+    pub(crate) fn code(&self) -> Result<&Code, CallError> {
+        self.code
+            .get(&self.engine, &self.setup.plugin, &self.digest)
     }
 }
 
@@ -315,33 +365,6 @@ fn need(component: &Component) -> Need {
 /// then fail with the limit's name instead of its start.
 fn loading_limits(limits: &Limits) -> Limits {
     limits.at_least(&Limits::default())
-}
-
-/// The component, and whether it had to be compiled.
-fn compile(
-    engine: &Shared,
-    name: &str,
-    bytes: &[u8],
-    digest: &str,
-) -> Result<(Component, bool), EngineError> {
-    let cached = engine
-        .cache
-        .as_ref()
-        .and_then(|cache| cache.load(&engine.wasmtime, digest));
-    if let Some(component) = cached {
-        return Ok((component, false));
-    }
-    tracing::info!(plugin = name, digest, "compiling");
-    let component = Component::from_binary(&engine.wasmtime, bytes).map_err(|source| {
-        EngineError::NotAComponent {
-            plugin: name.to_owned(),
-            source,
-        }
-    })?;
-    if let Some(cache) = &engine.cache {
-        cache.store(digest, &component);
-    }
-    Ok((component, true))
 }
 
 fn definitions(loaded: &Loaded) -> Result<Vec<ToolDefinition>, EngineError> {

@@ -138,7 +138,8 @@ fn read_bounded(file: fs::File, limit_bytes: u64) -> io::Result<Vec<u8>> {
             "not a regular file",
         ));
     }
-    let mut bytes = Vec::new();
+    let size = metadata.len().min(limit_bytes).saturating_add(1);
+    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
     let read = file
         .take(limit_bytes.saturating_add(1))
         .read_to_end(&mut bytes)?;
