@@ -1,12 +1,54 @@
-//! Running commands for a plugin (SPEC S4): the port, and the executor that runs nothing.
+//! Running commands for a plugin (SPEC S4): the values of a run, and the answer where no executor is
+//! there.
 //!
 //! Absent on purpose: a shell, a search path, anything taken from a request but the command's
 //! granted name and its literal arguments.
+
+mod bounded;
 
 use tidegate_contract::Failure;
 use tidegate_contract::failure::host_failure;
 
 use crate::denial::{Denial, Kind};
+
+pub use bounded::Bounded;
+
+/// One run of a command, as a plugin asks for it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CommandRun {
+    /// The granted name; never a path.
+    pub command: String,
+    /// Each reaches the command as it is.
+    pub args: Vec<String>,
+    /// How much of the output to keep.
+    pub bounds: OutputBounds,
+}
+
+/// How much of a command's output to keep; 0 keeps nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OutputBounds {
+    /// Bytes of standard output.
+    pub stdout_bytes: u32,
+    /// Bytes of standard error.
+    pub stderr_bytes: u32,
+    /// Lines of standard output.
+    pub stdout_lines: u32,
+}
+
+/// What one run of a command gave.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CommandOutput {
+    /// The exit code; 128 and the signal's number where a signal ended the command.
+    pub exit_code: u8,
+    /// The first bytes of standard output.
+    pub stdout: Vec<u8>,
+    /// The first bytes of standard error.
+    pub stderr: Vec<u8>,
+    /// Bytes of standard output that are missing.
+    pub stdout_omitted: u64,
+    /// Bytes of standard error that are missing.
+    pub stderr_omitted: u64,
+}
 
 /// Answers a plugin's request to run `command` when no executor is there.
 ///
