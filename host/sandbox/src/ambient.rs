@@ -1,4 +1,5 @@
-//! The one place that uses the process's own authority: paths, environment, the cache folder.
+//! The one place that uses the process's own authority: paths, environment, the cache folder, child
+//! processes.
 //!
 //! Everything else in the host takes a handle from here. A lint (`disallowed-methods` in
 //! `clippy.toml`) refuses these calls elsewhere.
@@ -9,14 +10,18 @@
 
 use std::fs;
 use std::io::{self, Read as _, Write as _};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::SystemTime;
 
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, MetadataExt as _, PermissionsExt as _};
 
+use crate::command::Launcher;
 use crate::error::SandboxError;
 
 /// The folder that relative grants mean.
@@ -293,4 +298,67 @@ pub fn raise_open_files() {
     if setrlimit(Resource::Nofile, raised).is_err() {
         // Fewer calls can hold files at once then; each still has its own bound.
     }
+}
+
+/// Opens a file for reading without ever waiting for its other end; the handle can be executed too.
+///
+/// # Errors
+///
+/// What the system said.
+pub fn open_for_reading(path: &Path) -> io::Result<fs::File> {
+    let mut options = fs::OpenOptions::new();
+    options.read(true).custom_flags(nonblocking()).open(path)
+}
+
+/// A handle that names a file or a folder and can neither be read nor written.
+///
+/// # Errors
+///
+/// What the system said.
+#[cfg(target_os = "linux")]
+pub fn name_file(path: &Path) -> io::Result<OwnedFd> {
+    let mut options = fs::OpenOptions::new();
+    let flags = rustix::fs::OFlags::PATH.bits().cast_signed();
+    options
+        .read(true)
+        .custom_flags(flags)
+        .open(path)
+        .map(OwnedFd::from)
+}
+
+/// Starts the launcher of native commands in a process group of its own, with nothing of this
+/// process but `orders` as its standard input, and its output piped.
+///
+/// Without a hook between fork and exec the standard library spawns, so that a process with many
+/// threads and much memory is never copied.
+///
+/// # Errors
+///
+/// What the system said.
+pub fn start_launcher(launcher: &Launcher, orders: OwnedFd) -> io::Result<Child> {
+    Command::new(&launcher.program)
+        .args(&launcher.arguments)
+        .env_clear()
+        .process_group(0)
+        .stdin(orders)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+}
+
+/// Becomes another program, which sees these arguments, the first being its name, and this
+/// environment. Returns only where that is not possible.
+pub fn become_program(
+    program: &Path,
+    arguments: &[String],
+    environment: &[(String, String)],
+) -> io::Error {
+    let (name, rest) = match arguments.split_first() {
+        Some((name, rest)) => (name.as_str(), rest),
+        None => ("", arguments),
+    };
+    let mut command = Command::new(program);
+    command.arg0(name).args(rest).env_clear();
+    command.envs(environment.iter().map(|(name, value)| (name, value)));
+    command.exec()
 }

@@ -1,10 +1,29 @@
 //! Running commands for a plugin (SPEC S4): the values of a run, and the answer where no executor is
-//! there.
+//! there. `command/native.rs` runs pinned programs of the operator.
 //!
 //! Absent on purpose: a shell, a search path, anything taken from a request but the command's
 //! granted name and its literal arguments.
 
 mod bounded;
+pub mod launcher;
+mod options;
+
+#[cfg(all(
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
+mod native;
+
+#[cfg(not(all(
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+)))]
+#[path = "command/elsewhere.rs"]
+mod native;
+
+use std::fmt;
+use std::os::fd::BorrowedFd;
+use std::time::Instant;
 
 use tidegate_contract::Failure;
 use tidegate_contract::failure::host_failure;
@@ -12,6 +31,9 @@ use tidegate_contract::failure::host_failure;
 use crate::denial::{Denial, Kind};
 
 pub use bounded::Bounded;
+pub use launcher::Launcher;
+pub use native::NativeCommands;
+pub use options::{Digest, DigestError, Layer, Limits, NativeCommand, Options};
 
 /// One run of a command, as a plugin asks for it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -48,6 +70,33 @@ pub struct CommandOutput {
     pub stdout_omitted: u64,
     /// Bytes of standard error that are missing.
     pub stderr_omitted: u64,
+}
+
+/// What a run takes from the call that it is part of.
+#[derive(Clone, Copy)]
+pub struct Surroundings<'a> {
+    /// The open folder that the command runs in.
+    pub workspace: BorrowedFd<'a>,
+    /// The open folders, with all below them, that the command may read: the plugin's read roots.
+    pub readable: &'a [BorrowedFd<'a>],
+    /// The whole environment of the command.
+    pub environment: &'a [(String, String)],
+    /// When the run ends at the latest.
+    pub deadline: Instant,
+    /// Whether the caller has cancelled; asked every 5 ms, so it must not block.
+    pub cancelled: &'a dyn Fn() -> bool,
+}
+
+impl fmt::Debug for Surroundings<'_> {
+    /// Values of variables may be secrets: only their number is shown.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Surroundings")
+            .field("workspace", &self.workspace)
+            .field("readable", &self.readable)
+            .field("environment", &self.environment.len())
+            .field("deadline", &self.deadline)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Answers a plugin's request to run `command` when no executor is there.

@@ -1,8 +1,8 @@
 //! Grants turned into handles.
 //!
 //! A [`Grant`](tidegate_contract::grant::Grant) is data; this crate opens what it names, once, at
-//! load, and hands out handles: folders, environment values, the process's standard output. What is
-//! not in a handle can't be reached by a plugin.
+//! load, and hands out handles: folders, environment values, the process's standard output, programs
+//! to run as commands. What is not in a handle can't be reached by a plugin.
 //!
 //! It must never know what a component, a tool or a message is.
 //!
@@ -27,7 +27,7 @@ pub mod output;
 
 pub use ambient::Workspace;
 pub use denial::Denial;
-pub use error::SandboxError;
+pub use error::{CommandError, SandboxError};
 pub use files::{Access, Folder};
 pub use handles::Handles;
 pub use output::LineSink;
