@@ -23,7 +23,7 @@ pub struct Launcher {
 
 impl Launcher {
     /// The running program itself, which calls [`main`] first thing where [`ARGUMENT`] is its first
-    /// argument.
+    /// argument. One that does not would be started anew, as itself, for each command.
     #[must_use]
     pub fn this_program() -> Self {
         Self {

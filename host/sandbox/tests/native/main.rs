@@ -1,5 +1,5 @@
-//! Real programs through the native executor. The launcher is the example of that name, which
-//! `cargo test` builds.
+//! Real programs through the native executor. The launcher is the example of that name: `cargo test`
+//! builds it, `cargo test --test native` alone does not.
 #![cfg(all(
     target_os = "linux",
     any(target_arch = "x86_64", target_arch = "aarch64")

@@ -244,6 +244,18 @@ fn the_network_is_out_of_reach() {
 }
 
 #[test]
+fn a_command_has_no_privileges_and_gets_none() {
+    let place = Place::new(&["/proc"]);
+    let (_, status, _) = place.sh("cat /proc/self/status");
+    for capabilities in ["CapInh", "CapPrm", "CapEff", "CapAmb"] {
+        let line = format!("{capabilities}:\t{:016x}\n", 0);
+        assert!(status.contains(&line), "{status}");
+    }
+    assert!(status.contains("NoNewPrivs:\t1\n"), "{status}");
+    assert!(status.contains("Seccomp:\t2\n"), "{status}");
+}
+
+#[test]
 fn the_host_is_out_of_reach() {
     let place = Place::new(&[]);
     let host = std::process::id();
