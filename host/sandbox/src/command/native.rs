@@ -1,13 +1,11 @@
 //! The native executor: programs of the operator, pinned at load, each run confined (SPEC S4).
 //!
-//! The order of a run: the host passes handles to the launcher (`orders.rs`), which confines itself
-//! (`launch.rs`, `confinement.rs`, `syscalls.rs`) and becomes the program (`program.rs`); the host
-//! reads both pipes and ends the whole process group (`child.rs`).
-//!
-//! What is caught: every process of the command. None can leave its group, since the filters refuse
-//! `setsid` and `setpgid`; where seccomp was allowed to be missing, one that leaves is not caught.
-//! If the host itself is killed, the kernel kills the command but not what it started; these end by
-//! their own CPU limit.
+//! The host passes handles to the launcher (`orders.rs`), which confines itself (`launch.rs`,
+//! `confinement.rs`, `syscalls.rs`) and becomes the program (`program.rs`); the host reads both pipes
+//! and ends the whole process group (`child.rs`). No process leaves the group, since the filters
+//! refuse `setsid` and `setpgid`; one that does where seccomp was allowed to be missing is not
+//! caught. If the host itself is killed, so is the command, but not what it had started: that stays
+//! as confined as it was.
 //!
 //! Absent on purpose: retries, writing anywhere, executing what lies in a readable folder, a memory
 //! limit over all processes of a run (there is one for each), hiding that a file exists (Landlock

@@ -1,6 +1,5 @@
 //! What a launcher gives up before it becomes a command. Each step can only take away.
 
-use std::fmt::Display;
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd};
 
@@ -13,6 +12,7 @@ use rustix::fs::FileType;
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
+use super::launch::at;
 use super::orders::{Handles, Orders};
 use super::syscalls::{self, Signals};
 use crate::command::{Layer, Limits};
@@ -38,10 +38,6 @@ pub(super) fn confine(orders: &Orders, handles: &Handles) -> io::Result<()> {
         syscalls::filter(signals).map_err(at("seccomp"))?;
     }
     Ok(())
-}
-
-fn at<E: Display>(step: &'static str) -> impl Fn(E) -> io::Error {
-    move |error| io::Error::other(format!("{step}: {error}"))
 }
 
 /// The kernel kills the command when the host's thread that started it ends: that thread waits for

@@ -1,5 +1,7 @@
 //! The launcher's own process: orders, confinement, exec (`launcher.rs` says why it is there).
 
+use std::convert::Infallible;
+use std::fmt::Display;
 use std::io;
 use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 use std::path::PathBuf;
@@ -28,12 +30,12 @@ pub(in crate::command) fn launch() -> ExitCode {
     ExitCode::from(NOT_STARTED)
 }
 
-/// An error of one step.
-fn at<E: std::fmt::Display>(step: &'static str) -> impl Fn(E) -> io::Error {
+/// An error of one step, as the report words it.
+pub(super) fn at<E: Display>(step: &'static str) -> impl Fn(E) -> io::Error {
     move |error| io::Error::other(format!("{step}: {error}"))
 }
 
-fn become_command(host: &OwnedFd) -> io::Result<std::convert::Infallible> {
+fn become_command(host: &OwnedFd) -> io::Result<Infallible> {
     let (orders, handles) = Orders::receive(host.as_fd()).map_err(at("taking orders"))?;
     confinement::confine(&orders, &handles)?;
     rustix::io::write(host, &[READY]).map_err(at("reporting"))?;
