@@ -1,0 +1,191 @@
+//! From the bytes of a stream to text that is safe to show and within its bounds (SPEC R4).
+//!
+//! The text is valid UTF-8 without control characters other than newline and tab, and the carriage
+//! return of a line that ends in CR LF. Anything else is written as `\x1b` (a byte that is no
+//! UTF-8, C0, DEL) or `\u{202e}` (C1, the Unicode line ends, marks that turn the direction of
+//! text). A backslash stays as it is, so an escape is for reading, not for turning back. What was
+//! left out is told in numbers; no marker is ever put into the text.
+
+use std::fmt::Write as _;
+
+/// The most of a stream that is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Bounds {
+    /// Bytes of the text, escapes included.
+    pub(crate) bytes: usize,
+    /// Lines, the last one with or without its newline.
+    pub(crate) lines: usize,
+}
+
+/// The head of a stream as text, and what is missing of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct BoundedText {
+    pub(crate) text: String,
+    /// Bytes of the stream that the text does not show.
+    pub(crate) omitted_bytes: u64,
+    /// Lines of which the text shows nothing; none where only the host has seen the end.
+    pub(crate) omitted_lines: Option<u64>,
+}
+
+impl BoundedText {
+    /// Keeps of a stream what fits. `missing` is how many bytes the host left out after these.
+    pub(crate) fn new(stream: &[u8], missing: u64, bounds: Bounds) -> Self {
+        let whole = if missing == 0 {
+            stream
+        } else {
+            without_split_character(stream)
+        };
+        let (text, used) = Head::read(whole, bounds);
+        let rest = stream.get(used..).unwrap_or_default();
+        let starts_in_line = !text.is_empty() && !text.ends_with('\n');
+        let lines = lines(rest).saturating_sub(u64::from(starts_in_line));
+        Self {
+            text,
+            omitted_bytes: missing.saturating_add(wide(rest.len())),
+            omitted_lines: (missing == 0).then_some(lines),
+        }
+    }
+
+    /// Whether the stream held nothing at all.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.text.is_empty() && self.omitted_bytes == 0
+    }
+}
+
+/// The text so far.
+struct Head {
+    text: String,
+    /// Bytes of the stream that it stands for.
+    used: usize,
+    whole_lines: usize,
+    bounds: Bounds,
+}
+
+/// What stays together when a text is cut: one character, one escape, or CR LF.
+#[derive(Clone, Copy)]
+enum Unit {
+    Plain(char),
+    LineEnd,
+    Byte(u8),
+    Code(char),
+}
+
+impl Head {
+    /// The text of a stream, and how many of its bytes that stands for.
+    fn read(stream: &[u8], bounds: Bounds) -> (String, usize) {
+        let mut head = Self {
+            text: String::with_capacity(stream.len().min(bounds.bytes)),
+            used: 0,
+            whole_lines: 0,
+            bounds,
+        };
+        for chunk in stream.utf8_chunks() {
+            let mut characters = chunk.valid().chars().peekable();
+            while let Some(character) = characters.next() {
+                let unit = match character {
+                    '\r' if characters.next_if_eq(&'\n').is_some() => Unit::LineEnd,
+                    other => Unit::of(other),
+                };
+                if !head.push(unit) {
+                    return (head.text, head.used);
+                }
+            }
+            for &byte in chunk.invalid() {
+                if !head.push(Unit::Byte(byte)) {
+                    return (head.text, head.used);
+                }
+            }
+        }
+        (head.text, head.used)
+    }
+
+    /// Adds the next unit; false where it does not fit.
+    fn push(&mut self, unit: Unit) -> bool {
+        let fits = self.text.len() + unit.shown_bytes() <= self.bounds.bytes;
+        if !fits || self.whole_lines >= self.bounds.lines {
+            return false;
+        }
+        unit.write(&mut self.text);
+        self.used += unit.stream_bytes();
+        self.whole_lines += usize::from(matches!(unit, Unit::Plain('\n') | Unit::LineEnd));
+        true
+    }
+}
+
+impl Unit {
+    fn of(character: char) -> Self {
+        match character {
+            ' '..='~' | '\n' | '\t' => Self::Plain(character),
+            '\0'..='\x1f' | '\x7f' => Self::Byte(u8::try_from(character).unwrap_or_default()),
+            // C1, the Unicode line ends, and what has the property Bidi_Control.
+            '\u{80}'..='\u{9f}'
+            | '\u{2028}'..='\u{2029}'
+            | '\u{61c}'
+            | '\u{200e}'..='\u{200f}'
+            | '\u{202a}'..='\u{202e}'
+            | '\u{2066}'..='\u{2069}' => Self::Code(character),
+            _ => Self::Plain(character),
+        }
+    }
+
+    /// How many bytes of the stream it is.
+    fn stream_bytes(self) -> usize {
+        match self {
+            Self::Plain(character) | Self::Code(character) => character.len_utf8(),
+            Self::LineEnd => 2,
+            Self::Byte(_) => 1,
+        }
+    }
+
+    /// How many bytes of text it becomes.
+    fn shown_bytes(self) -> usize {
+        match self {
+            Self::Plain(character) => character.len_utf8(),
+            Self::LineEnd => 2,
+            Self::Byte(_) => "\\x1b".len(),
+            // Two digits for C1, three for U+061C, four for all others.
+            Self::Code('\0'..='\u{ff}') => "\\u{9b}".len(),
+            Self::Code('\0'..='\u{fff}') => "\\u{61c}".len(),
+            Self::Code(_) => "\\u{202e}".len(),
+        }
+    }
+
+    fn write(self, text: &mut String) {
+        // Writing to a string can't fail.
+        let _written = match self {
+            Self::Plain(character) => text.write_char(character),
+            Self::LineEnd => text.write_str("\r\n"),
+            Self::Byte(byte) => write!(text, "\\x{byte:02x}"),
+            Self::Code(character) => write!(text, "\\u{{{:x}}}", u32::from(character)),
+        };
+    }
+}
+
+/// The stream without a character at its end of which the host has left out the rest.
+fn without_split_character(stream: &[u8]) -> &[u8] {
+    let split = stream.utf8_chunks().last().map_or(0, |chunk| {
+        let is_unfinished =
+            std::str::from_utf8(chunk.invalid()).is_err_and(|error| error.error_len().is_none());
+        if is_unfinished {
+            chunk.invalid().len()
+        } else {
+            0
+        }
+    });
+    stream
+        .get(..stream.len().saturating_sub(split))
+        .unwrap_or(stream)
+}
+
+/// How many lines a text has; a newline at its end begins no other.
+fn lines(text: &[u8]) -> u64 {
+    wide(text.split_inclusive(|byte| *byte == b'\n').count())
+}
+
+/// A length as it goes on the wire.
+fn wide(length: usize) -> u64 {
+    u64::try_from(length).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests;
