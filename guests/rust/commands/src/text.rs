@@ -33,7 +33,7 @@ impl BoundedText {
         let whole = if missing == 0 {
             stream
         } else {
-            without_split_character(stream)
+            without_split_unit(stream)
         };
         let (text, used) = Head::read(whole, bounds);
         let rest = stream.get(used..).unwrap_or_default();
@@ -80,35 +80,76 @@ impl Head {
             bounds,
         };
         for chunk in stream.utf8_chunks() {
-            let mut characters = chunk.valid().chars().peekable();
-            while let Some(character) = characters.next() {
-                let unit = match character {
-                    '\r' if characters.next_if_eq(&'\n').is_some() => Unit::LineEnd,
-                    other => Unit::of(other),
-                };
-                if !head.push(unit) {
-                    return (head.text, head.used);
-                }
-            }
-            for &byte in chunk.invalid() {
-                if !head.push(Unit::Byte(byte)) {
-                    return (head.text, head.used);
-                }
+            let fits = head.push_text(chunk.valid())
+                && chunk
+                    .invalid()
+                    .iter()
+                    .all(|byte| head.push(Unit::Byte(*byte)));
+            if !fits {
+                break;
             }
         }
         (head.text, head.used)
     }
 
+    /// Adds a text as far as it fits; false where that is not to its end.
+    fn push_text(&mut self, mut rest: &str) -> bool {
+        loop {
+            rest = match self.push_run(rest) {
+                Some(after) => after,
+                None => return false,
+            };
+            let mut characters = rest.chars();
+            let Some(first) = characters.next() else {
+                return true;
+            };
+            let unit = match (first, characters.as_str().strip_prefix('\n')) {
+                ('\r', Some(after)) => {
+                    characters = after.chars();
+                    Unit::LineEnd
+                }
+                _ => Unit::of(first),
+            };
+            if !self.push(unit) {
+                return false;
+            }
+            rest = characters.as_str();
+        }
+    }
+
+    /// Adds the printable ASCII that a text starts with, all at once: most text is no more than
+    /// that. Gives the text behind it, or nothing where it does not fit.
+    fn push_run<'a>(&mut self, text: &'a str) -> Option<&'a str> {
+        let is_special = |byte: u8| !matches!(byte, b' '..=b'~' | b'\t');
+        let length = text.bytes().position(is_special).unwrap_or(text.len());
+        if length == 0 {
+            return Some(text);
+        }
+        let room = self.room();
+        let (run, after) = text.split_at_checked(length.min(room))?;
+        self.text.push_str(run);
+        self.used += run.len();
+        (length <= room).then_some(after)
+    }
+
     /// Adds the next unit; false where it does not fit.
     fn push(&mut self, unit: Unit) -> bool {
-        let fits = self.text.len() + unit.shown_bytes() <= self.bounds.bytes;
-        if !fits || self.whole_lines >= self.bounds.lines {
+        if unit.shown_bytes() > self.room() {
             return false;
         }
         unit.write(&mut self.text);
         self.used += unit.stream_bytes();
         self.whole_lines += usize::from(matches!(unit, Unit::Plain('\n') | Unit::LineEnd));
         true
+    }
+
+    /// How many more bytes fit into the text: none once all its lines are there.
+    fn room(&self) -> usize {
+        if self.whole_lines < self.bounds.lines {
+            self.bounds.bytes.saturating_sub(self.text.len())
+        } else {
+            0
+        }
     }
 }
 
@@ -161,20 +202,21 @@ impl Unit {
     }
 }
 
-/// The stream without a character at its end of which the host has left out the rest.
-fn without_split_character(stream: &[u8]) -> &[u8] {
-    let split = stream.utf8_chunks().last().map_or(0, |chunk| {
-        let is_unfinished =
-            std::str::from_utf8(chunk.invalid()).is_err_and(|error| error.error_len().is_none());
-        if is_unfinished {
-            chunk.invalid().len()
-        } else {
-            0
-        }
-    });
-    stream
-        .get(..stream.len().saturating_sub(split))
-        .unwrap_or(stream)
+/// The stream without what stands at its end and may be the start of a unit of which the host has
+/// left out the rest: part of a character, or a carriage return.
+fn without_split_unit(stream: &[u8]) -> &[u8] {
+    if let Some(before) = stream.strip_suffix(b"\r") {
+        return before;
+    }
+    let last = stream.utf8_chunks().last();
+    let invalid = last.map(|chunk| chunk.invalid()).unwrap_or_default();
+    let is_unfinished =
+        std::str::from_utf8(invalid).is_err_and(|error| error.error_len().is_none());
+    if is_unfinished {
+        stream.strip_suffix(invalid).unwrap_or(stream)
+    } else {
+        stream
+    }
 }
 
 /// How many lines a text has; a newline at its end begins no other.

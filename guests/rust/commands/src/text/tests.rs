@@ -43,6 +43,8 @@ fn ou02_a_character_that_the_host_has_cut_is_left_out_and_counted() {
         omitted_lines: None,
     };
     assert_eq!(cut, expected);
+    let cut = BoundedText::new(b"ab\r", 7, WIDE);
+    assert_eq!((cut.text.as_str(), cut.omitted_bytes), ("ab", 8));
     let invalid = BoundedText::new(b"ab\xff", 7, WIDE);
     assert_eq!(
         (invalid.text.as_str(), invalid.omitted_bytes),
@@ -170,6 +172,12 @@ fn check_all_bounds(stream: &[u8]) {
             "{stream:?} in {bytes}"
         );
         before = cut.text;
+    }
+    for (kept, _) in stream.iter().enumerate() {
+        let (head, missing) = stream.split_at(kept);
+        let cut = BoundedText::new(head, wide(missing.len()), WIDE);
+        assert!(whole.starts_with(&cut.text), "{head:?} of {stream:?}");
+        assert!(cut.omitted_bytes >= wide(missing.len()) && cut.omitted_lines.is_none());
     }
     let expected: String = whole.split_inclusive('\n').take(3).collect();
     assert_eq!(before, expected, "{stream:?}");
