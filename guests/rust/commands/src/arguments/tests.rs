@@ -59,6 +59,18 @@ fn r1_an_unknown_field_of_any_tool_is_refused_by_its_name() {
 }
 
 #[test]
+fn r1_an_unknown_field_is_told_what_there_is() {
+    let reason = |tool: &str, arguments: &Value| {
+        let problems = Arguments::read(tool, &arguments.to_string()).expect_err(tool);
+        problems[0].reason.clone()
+    };
+    let cut = reason("cut", &json!({"path": "a", "fields": "1", "keys": 1}));
+    assert!(cut.ends_with("there are path, fields, delimiter"), "{cut}");
+    let pwd = reason("pwd", &json!({"path": "a"}));
+    assert!(pwd.ends_with("it takes no arguments"), "{pwd}");
+}
+
+#[test]
 fn cm01_cm02_there_is_no_field_for_an_expression_output_or_program() {
     for key in ["-exec", "exec", "delete", "fprint", "expression"] {
         assert_eq!(places("find", &json!({key: "x"})).len(), 1);
