@@ -1,0 +1,25 @@
+//! `cat`: writes a file as it is.
+
+use crate::console::{Console, End};
+use crate::shape::{Arguments, Shape, one_path};
+use crate::{input, lines};
+
+pub(crate) const SHAPE: Shape = one_path("cat -- path", &[]);
+
+pub(crate) fn run(arguments: &Arguments, console: &mut Console) -> Result<(), End> {
+    let path = arguments.first();
+    let Some(mut input) = input::open_or_complain(path, console) else {
+        return Ok(());
+    };
+    let mut buffer = input::chunk()?;
+    loop {
+        match input::read(&mut input.file, &mut buffer) {
+            Ok([]) => return Ok(()),
+            Ok(bytes) => console.write(bytes)?,
+            Err(error) => {
+                lines::broken(path, &error, console);
+                return Ok(());
+            }
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! `file`: names the type of a file. The names are those of `kind.rs`.
+
+mod kind;
+mod text;
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use crate::console::{Console, End};
+use crate::input::{self, Refusal};
+use crate::link;
+use crate::name;
+use crate::reason::reason;
+use crate::shape::{Arguments, Shape, one_path};
+use crate::status::{Follow, Status};
+use crate::system;
+
+pub(crate) const SHAPE: Shape = one_path("file -- path", &[]);
+
+/// How much of a file its type is told by, in bytes.
+const HEAD_BYTES: usize = 64 * 1024;
+
+pub(crate) fn run(arguments: &Arguments, console: &mut Console) -> Result<(), End> {
+    let path = arguments.first();
+    let kind = match system::status(Path::new(path), Follow::No) {
+        Ok(status) => of_status(path, &status)?,
+        Err(error) => not_opened(path, &reason(&error)),
+    };
+    console.line(format_args!(
+        "{}: {kind}",
+        name::shown(path.as_encoded_bytes())
+    ))
+}
+
+/// As with GNU's `file`, a file that cannot be opened is an answer and no failure.
+fn not_opened(path: &OsStr, reason: &str) -> String {
+    let shown = name::shown(path.as_encoded_bytes());
+    format!("cannot open `{shown}' ({reason})")
+}
+
+fn of_status(path: &OsStr, status: &Status) -> Result<String, End> {
+    Ok(match status.type_bits() {
+        0o100_000 if status.size == 0 => "empty".to_owned(),
+        0o100_000 => of_content(path)?,
+        0o040_000 => "directory".to_owned(),
+        0o120_000 => of_link(path),
+        0o010_000 => "fifo (named pipe)".to_owned(),
+        0o140_000 => "socket".to_owned(),
+        0o060_000 => "block special".to_owned(),
+        0o020_000 => "character special".to_owned(),
+        _ => "unknown type".to_owned(),
+    })
+}
+
+fn of_link(path: &OsStr) -> String {
+    let target = link::target(path);
+    match fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            format!("broken symbolic link to {target}")
+        }
+        Ok(_) | Err(_) => format!("symbolic link to {target}"),
+    }
+}
+
+fn of_content(path: &OsStr) -> Result<String, End> {
+    Ok(match head(path)? {
+        Ok(head) => kind::of(&head),
+        Err(refusal) => not_opened(path, &refusal.reason()),
+    })
+}
+
+/// The first bytes of a file.
+fn head(path: &OsStr) -> Result<Result<Vec<u8>, Refusal>, End> {
+    let mut input = match input::open(path) {
+        Ok(input) => input,
+        Err(refusal) => return Ok(Err(refusal)),
+    };
+    let mut head = input::chunk()?;
+    head.truncate(HEAD_BYTES);
+    let mut length = 0;
+    while length < HEAD_BYTES {
+        let free = head.get_mut(length..).unwrap_or_default();
+        match input::read(&mut input.file, free) {
+            Ok([]) => break,
+            Ok(bytes) => length += bytes.len(),
+            Err(error) => return Ok(Err(Refusal::Failed(error))),
+        }
+    }
+    head.truncate(length);
+    Ok(Ok(head))
+}

@@ -1,0 +1,102 @@
+//! A compiled pattern: what matches in lines, as GNU's grep has it in the C locale.
+
+use std::fmt;
+
+use regex_automata::meta::{BuildError, Config, Regex};
+use regex_automata::nfa::thompson::WhichCaptures;
+use regex_syntax::hir::{Class, ClassBytes, ClassBytesRange, Hir};
+
+use super::syntax;
+use crate::class::Set;
+
+/// The largest automaton that a pattern may become, in bytes.
+const AUTOMATON_BYTES: usize = 4 * 1024 * 1024;
+
+/// How much the search may remember of an automaton, in bytes.
+const CACHE_BYTES: usize = 4 * 1024 * 1024;
+
+/// How a pattern is read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Syntax {
+    Basic,
+    Fixed,
+}
+
+/// Whether letters of both cases are one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Case {
+    Kept,
+    Ignored,
+}
+
+/// Why a pattern was refused, in GNU's words where GNU refuses it too.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Problem {
+    Invalid(&'static str),
+    BackReference,
+    TooLarge,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Invalid(problem) => formatter.write_str(problem),
+            Self::BackReference => formatter.write_str("back-references are not supported"),
+            Self::TooLarge => formatter.write_str("pattern too large"),
+        }
+    }
+}
+
+/// A compiled pattern.
+#[derive(Debug)]
+pub(crate) struct Pattern {
+    pub(crate) regex: Regex,
+}
+
+impl Pattern {
+    /// Compiles a pattern; its lines are alternatives.
+    pub(crate) fn new(pattern: &[u8], syntax: Syntax, case: Case) -> Result<Self, Problem> {
+        let mut alternatives = Vec::new();
+        for line in pattern.split(|byte| *byte == b'\n') {
+            alternatives.push(match syntax {
+                Syntax::Basic => syntax::parse(line, case)?,
+                Syntax::Fixed => fixed(line, case),
+            });
+        }
+        let config = Config::new()
+            .utf8_empty(false)
+            .nfa_size_limit(Some(AUTOMATON_BYTES))
+            .hybrid_cache_capacity(CACHE_BYTES)
+            .which_captures(WhichCaptures::Implicit);
+        let built = Regex::builder()
+            .configure(config)
+            .build_from_hir(&Hir::alternation(alternatives));
+        let regex = built.map_err(|error: BuildError| match error.size_limit() {
+            Some(_) => Problem::TooLarge,
+            None => Problem::Invalid("Invalid regular expression"),
+        })?;
+        Ok(Self { regex })
+    }
+}
+
+fn fixed(text: &[u8], case: Case) -> Hir {
+    Hir::concat(text.iter().map(|byte| literal(*byte, case)).collect())
+}
+
+/// One byte; a letter in both cases where the case is ignored.
+pub(crate) fn literal(byte: u8, case: Case) -> Hir {
+    if case == Case::Kept || !byte.is_ascii_alphabetic() {
+        return Hir::literal([byte]);
+    }
+    Hir::class(Class::Bytes(ClassBytes::new([
+        ClassBytesRange::new(byte.to_ascii_uppercase(), byte.to_ascii_uppercase()),
+        ClassBytesRange::new(byte.to_ascii_lowercase(), byte.to_ascii_lowercase()),
+    ])))
+}
+
+/// One byte of a set. The newline is never in it: a match stays in its line.
+pub(crate) fn one_of(set: &Set) -> Hir {
+    let bytes = (0..=u8::MAX).filter(|byte| *byte != b'\n' && set.contains(*byte));
+    let ranges = bytes.map(|byte| ClassBytesRange::new(byte, byte));
+    Hir::class(Class::Bytes(ClassBytes::new(ranges)))
+}

@@ -1,0 +1,177 @@
+//! `sort`: writes the lines of a file in the order of the C locale.
+//!
+//! The text is held once, and of each line only where it starts. Nothing is written before all of
+//! it is read: a part in order is no order.
+
+mod order;
+
+use std::cmp::Ordering;
+use std::ffi::OsStr;
+use std::io;
+
+use memchr::{memchr, memchr_iter};
+
+use crate::console::{Console, End};
+use crate::input::{self, CHUNK_BYTES, Input, Refusal};
+use crate::name;
+use crate::reason::reason;
+use crate::shape::{Arguments, Presence, Shape, flag, one_path};
+use crate::wc::newlines;
+
+pub(crate) const SHAPE: Shape = one_path(
+    "sort [-r] [-n] [-u] -- path",
+    &[
+        flag("-r", Presence::Optional),
+        flag("-n", Presence::Optional),
+        flag("-u", Presence::Optional),
+    ],
+);
+
+/// The longest input, in bytes: what an instance may hold at most, and far within a `u32`.
+const MAX_INPUT_BYTES: usize = 1 << 30;
+
+/// The exit code of GNU's sort for a file it cannot read.
+const TROUBLE: u8 = 2;
+
+pub(crate) fn run(arguments: &Arguments, console: &mut Console) -> Result<(), End> {
+    let path = arguments.first();
+    let input = match input::open(path) {
+        Ok(input) => input,
+        Err(refusal) => {
+            complain(path, &refusal, console);
+            return Ok(());
+        }
+    };
+    let text = match read(input)? {
+        Ok(text) => text,
+        Err(error) => {
+            let shown = name::in_message(path.as_encoded_bytes());
+            let reason = reason(&error);
+            console.complain(TROUBLE, format_args!("read failed: {shown}: {reason}"));
+            return Ok(());
+        }
+    };
+    let rules = Rules::new(arguments);
+    let mut starts = starts(&text)?;
+    starts.sort_unstable_by(|one, other| rules.order(&text, *one, *other));
+    let mut last = None;
+    for start in starts {
+        let repeated = last.is_some_and(|last| rules.is_repeated(&text, last, start));
+        if !repeated {
+            console.write(line(&text, start))?;
+        }
+        last = Some(start);
+    }
+    Ok(())
+}
+
+fn complain(path: &OsStr, refusal: &Refusal, console: &mut Console) {
+    let shown = name::in_message(path.as_encoded_bytes());
+    let (code, what) = match refusal {
+        Refusal::Folder => (TROUBLE, "read failed: "),
+        Refusal::NotRegular => (1, ""),
+        Refusal::Failed(_) => (TROUBLE, "cannot read: "),
+    };
+    console.complain(code, format_args!("{what}{shown}: {}", refusal.reason()));
+}
+
+/// The whole text; every line of it ends in a newline.
+fn read(mut input: Input) -> Result<io::Result<Vec<u8>>, End> {
+    let expected = usize::try_from(input.length).unwrap_or(usize::MAX);
+    if expected > MAX_INPUT_BYTES {
+        return Err(End::TooLarge);
+    }
+    let mut text = Vec::new();
+    // One chunk more than the length, to see the end without growing.
+    text.try_reserve_exact(expected + CHUNK_BYTES)?;
+    loop {
+        let held = text.len();
+        if held > MAX_INPUT_BYTES {
+            return Err(End::TooLarge);
+        }
+        text.try_reserve(CHUNK_BYTES)?;
+        text.resize(held + CHUNK_BYTES, 0);
+        let free = text.get_mut(held..).unwrap_or_default();
+        let length = match input::read(&mut input.file, free) {
+            Ok(bytes) => bytes.len(),
+            Err(error) => return Ok(Err(error)),
+        };
+        text.truncate(held + length);
+        if length == 0 {
+            break;
+        }
+    }
+    if text.last().is_some_and(|byte| *byte != b'\n') {
+        text.push(b'\n');
+    }
+    Ok(Ok(text))
+}
+
+/// Where each line starts.
+fn starts(text: &[u8]) -> Result<Vec<u32>, End> {
+    let lines = usize::try_from(newlines(text)).unwrap_or(usize::MAX);
+    let mut starts = Vec::new();
+    starts.try_reserve_exact(lines)?;
+    let mut start = 0;
+    for newline in memchr_iter(b'\n', text) {
+        starts.push(start);
+        start = u32::try_from(newline + 1).unwrap_or(u32::MAX);
+    }
+    Ok(starts)
+}
+
+/// The text from the start of a line on.
+fn from(text: &[u8], start: u32) -> &[u8] {
+    let start = usize::try_from(start).unwrap_or(usize::MAX);
+    text.get(start..).unwrap_or_default()
+}
+
+/// One line with its newline.
+fn line(text: &[u8], start: u32) -> &[u8] {
+    let text = from(text, start);
+    let end = memchr(b'\n', text).map_or(text.len(), |newline| newline + 1);
+    text.get(..end).unwrap_or(text)
+}
+
+/// What the options say of the order.
+struct Rules {
+    reverse: bool,
+    numeric: bool,
+    unique: bool,
+}
+
+impl Rules {
+    fn new(arguments: &Arguments) -> Self {
+        Self {
+            reverse: arguments.has("-r"),
+            numeric: arguments.has("-n"),
+            unique: arguments.has("-u"),
+        }
+    }
+
+    /// The order of two lines, given by where they start. Of lines with equal keys the one that
+    /// came first stays first with `-u`; else all their bytes decide.
+    fn order(&self, text: &[u8], one: u32, other: u32) -> Ordering {
+        let (one_line, other_line) = (from(text, one), from(text, other));
+        let mut order = self.keys(one_line, other_line);
+        if order.is_eq() && self.unique {
+            return one.cmp(&other);
+        }
+        if order.is_eq() && self.numeric {
+            order = order::by_bytes(one_line, other_line);
+        }
+        if self.reverse { order.reverse() } else { order }
+    }
+
+    fn keys(&self, one: &[u8], other: &[u8]) -> Ordering {
+        if self.numeric {
+            order::by_number(one, other)
+        } else {
+            order::by_bytes(one, other)
+        }
+    }
+
+    fn is_repeated(&self, text: &[u8], last: u32, start: u32) -> bool {
+        self.unique && self.keys(from(text, last), from(text, start)).is_eq()
+    }
+}
