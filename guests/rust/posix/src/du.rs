@@ -23,7 +23,7 @@ pub(crate) const SHAPE: Shape = Shape {
         },
     ],
     operands: Operands::Last,
-    count: 1..=16,
+    count: 1..=1,
 };
 
 /// The unit of `Status::blocks`, in bytes.
@@ -37,17 +37,13 @@ pub(crate) fn run(arguments: &Arguments, console: &mut Console) -> Result<(), En
         say("Try 'du --help' for more information.");
         return Ok(());
     };
-    let mut usage = Usage {
+    let usage = Usage {
         console,
         depth,
         sums: Vec::new(),
         counted: HashSet::default(),
     };
-    usage.add_up(arguments.first())?;
-    for path in arguments.rest() {
-        usage.add_up(path)?;
-    }
-    Ok(())
+    usage.add_up(arguments.first())
 }
 
 /// The sums of one run.
@@ -62,9 +58,8 @@ struct Usage<'a> {
 }
 
 impl Usage<'_> {
-    fn add_up(&mut self, start: &OsStr) -> Result<(), End> {
+    fn add_up(mut self, start: &OsStr) -> Result<(), End> {
         let mut walk = Walk::new(start);
-        self.sums.clear();
         self.visit(&mut walk)?;
         while let Some(step) = walk.step()? {
             match step {

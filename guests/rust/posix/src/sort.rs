@@ -1,7 +1,8 @@
 //! `sort`: writes the lines of a file in the order of the C locale.
 //!
-//! The text is held once, and of each line only where it starts. Nothing is written before all of
-//! it is read: a part in order is no order.
+//! The text is held once, and of each line 8 bytes: where it starts, and a digest of its key that
+//! spares most looks into the text. Nothing is written before all of it is read: a part in order is
+//! no order.
 
 mod order;
 
@@ -52,15 +53,15 @@ pub(crate) fn run(arguments: &Arguments, console: &mut Console) -> Result<(), En
         }
     };
     let rules = Rules::new(arguments);
-    let mut starts = starts(&text)?;
-    starts.sort_unstable_by(|one, other| rules.order(&text, *one, *other));
+    let mut records = records(&text, &rules)?;
+    records.sort_unstable_by(|one, other| rules.order(&text, *one, *other));
     let mut last = None;
-    for start in starts {
-        let repeated = last.is_some_and(|last| rules.is_repeated(&text, last, start));
+    for record in records {
+        let repeated = last.is_some_and(|last| rules.is_repeated(&text, last, record));
         if !repeated {
-            console.write(line(&text, start))?;
+            console.write(line(&text, record))?;
         }
-        last = Some(start);
+        last = Some(record);
     }
     Ok(())
 }
@@ -107,28 +108,37 @@ fn read(mut input: Input) -> Result<io::Result<Vec<u8>>, End> {
     Ok(Ok(text))
 }
 
-/// Where each line starts.
-fn starts(text: &[u8]) -> Result<Vec<u32>, End> {
+/// One line: what orders it roughly, and where it starts.
+#[derive(Clone, Copy)]
+struct Record {
+    rank: u32,
+    start: u32,
+}
+
+/// A record for each line.
+fn records(text: &[u8], rules: &Rules) -> Result<Vec<Record>, End> {
     let lines = usize::try_from(newlines(text)).unwrap_or(usize::MAX);
-    let mut starts = Vec::new();
-    starts.try_reserve_exact(lines)?;
+    let mut records = Vec::new();
+    records.try_reserve_exact(lines)?;
     let mut start = 0;
     for newline in memchr_iter(b'\n', text) {
-        starts.push(start);
+        let mut record = Record { rank: 0, start };
+        record.rank = rules.rank(from(text, record));
+        records.push(record);
         start = u32::try_from(newline + 1).unwrap_or(u32::MAX);
     }
-    Ok(starts)
+    Ok(records)
 }
 
 /// The text from the start of a line on.
-fn from(text: &[u8], start: u32) -> &[u8] {
-    let start = usize::try_from(start).unwrap_or(usize::MAX);
+fn from(text: &[u8], record: Record) -> &[u8] {
+    let start = usize::try_from(record.start).unwrap_or(usize::MAX);
     text.get(start..).unwrap_or_default()
 }
 
 /// One line with its newline.
-fn line(text: &[u8], start: u32) -> &[u8] {
-    let text = from(text, start);
+fn line(text: &[u8], record: Record) -> &[u8] {
+    let text = from(text, record);
     let end = memchr(b'\n', text).map_or(text.len(), |newline| newline + 1);
     text.get(..end).unwrap_or(text)
 }
@@ -149,18 +159,29 @@ impl Rules {
         }
     }
 
-    /// The order of two lines, given by where they start. Of lines with equal keys the one that
-    /// came first stays first with `-u`; else all their bytes decide.
-    fn order(&self, text: &[u8], one: u32, other: u32) -> Ordering {
-        let (one_line, other_line) = (from(text, one), from(text, other));
-        let mut order = self.keys(one_line, other_line);
+    /// The order of two lines. Of lines with equal keys the one that came first stays first with
+    /// `-u`; else all their bytes decide.
+    fn order(&self, text: &[u8], one: Record, other: Record) -> Ordering {
+        let mut order = one.rank.cmp(&other.rank);
+        if order.is_eq() {
+            order = self.keys(from(text, one), from(text, other));
+        }
         if order.is_eq() && self.unique {
-            return one.cmp(&other);
+            return one.start.cmp(&other.start);
         }
         if order.is_eq() && self.numeric {
-            order = order::by_bytes(one_line, other_line);
+            order = order::by_bytes(from(text, one), from(text, other));
         }
         if self.reverse { order.reverse() } else { order }
+    }
+
+    /// A number that orders lines as their keys do, but for some that it cannot tell apart.
+    fn rank(&self, line: &[u8]) -> u32 {
+        if self.numeric {
+            order::rank_of_number(line)
+        } else {
+            order::rank_of_bytes(line)
+        }
     }
 
     fn keys(&self, one: &[u8], other: &[u8]) -> Ordering {
@@ -171,7 +192,8 @@ impl Rules {
         }
     }
 
-    fn is_repeated(&self, text: &[u8], last: u32, start: u32) -> bool {
-        self.unique && self.keys(from(text, last), from(text, start)).is_eq()
+    fn is_repeated(&self, text: &[u8], last: Record, next: Record) -> bool {
+        let same = || self.keys(from(text, last), from(text, next)).is_eq();
+        self.unique && last.rank == next.rank && same()
     }
 }

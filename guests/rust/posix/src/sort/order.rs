@@ -30,6 +30,16 @@ pub(crate) fn by_bytes(one: &[u8], other: &[u8]) -> Ordering {
     one.len().cmp(&other.len())
 }
 
+/// The first bytes of a line as a number. A line that ends before counts as going on with zeros.
+pub(crate) fn rank_of_bytes(line: &[u8]) -> u32 {
+    let mut first = [0; size_of::<u32>()];
+    let bytes = line.iter().take_while(|byte| **byte != b'\n');
+    for (first, byte) in first.iter_mut().zip(bytes) {
+        *first = *byte;
+    }
+    u32::from_be_bytes(first)
+}
+
 /// Whether one of the bytes in a word is a newline.
 fn has_newline(word: u64) -> bool {
     const ONES: u64 = u64::from_ne_bytes([1; WORD_BYTES]);
@@ -49,6 +59,31 @@ pub(crate) fn by_number(one: &[u8], other: &[u8]) -> Ordering {
         (true, true) => other.size(&one),
         (true, false) => Ordering::Less,
         (false, true) => Ordering::Greater,
+    }
+}
+
+/// The size of the number that a line starts with: how many digits it has before the point, and
+/// the first of them.
+pub(crate) fn rank_of_number(line: &[u8]) -> u32 {
+    /// Their value fits into 24 bits.
+    const FIRST_DIGITS: usize = 7;
+    /// From so many digits on numbers are not told apart.
+    const MOST_DIGITS: u32 = 127;
+    const ZERO: u32 = 1 << 31;
+
+    let number = Number::read(line);
+    let length = u32::try_from(number.whole.len()).unwrap_or(MOST_DIGITS);
+    let size = if length < MOST_DIGITS {
+        let first = number.whole.iter().take(FIRST_DIGITS);
+        let first = first.fold(0, |first, digit| first * 10 + u32::from(digit - b'0'));
+        (length << 24) | first
+    } else {
+        MOST_DIGITS << 24
+    };
+    if number.negative {
+        ZERO - 1 - size
+    } else {
+        ZERO + size
     }
 }
 
@@ -109,12 +144,19 @@ fn digits(text: &[u8]) -> (&[u8], &[u8]) {
 mod tests {
     use super::*;
 
+    /// Whether ranks say nothing else than the order.
+    fn agrees([one, other]: [u32; 2], order: Ordering) -> bool {
+        one == other || one.cmp(&other) == order
+    }
+
     #[test]
     fn bytes_decide_and_the_newline_comes_first() {
         let check = |one: &str, other: &str, expected: Ordering| {
             assert_eq!(by_bytes(one.as_bytes(), other.as_bytes()), expected);
             let got = by_bytes(other.as_bytes(), one.as_bytes());
             assert_eq!(got, expected.reverse(), "{one:?} {other:?}");
+            let ranks = [one, other].map(|line| rank_of_bytes(line.as_bytes()));
+            assert!(agrees(ranks, expected), "{one:?} {other:?}");
         };
         check("a\n", "b\n", Ordering::Less);
         check("a\n", "a\nb", Ordering::Equal);
@@ -136,8 +178,15 @@ mod tests {
             let (one, other) = (format!("{one}\n"), format!("{other}\n"));
             let got = by_number(one.as_bytes(), other.as_bytes());
             assert_eq!(got, expected, "{one:?} {other:?}");
+            let ranks = [&one, &other].map(|line| rank_of_number(line.as_bytes()));
+            assert!(agrees(ranks, expected), "{one:?} {other:?}");
         };
         check("9", "10", Ordering::Less);
+        check("12345678", "12345679", Ordering::Less);
+        check("12345678", "2345678", Ordering::Greater);
+        check(&"9".repeat(126), &"1".repeat(127), Ordering::Less);
+        check(&"9".repeat(127), &"1".repeat(300), Ordering::Less);
+        check(&format!("-{}", "9".repeat(126)), "-1", Ordering::Less);
         check("-9", "-10", Ordering::Greater);
         check("-1", "1", Ordering::Less);
         check("-0", "0", Ordering::Equal);
