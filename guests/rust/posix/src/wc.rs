@@ -91,30 +91,52 @@ impl Counter {
 }
 
 /// How many newlines there are.
-///
-/// The component is built without SIMD as a whole, for engines that lack it; this one loop, which
-/// the compiler turns into vectors by itself, is worth the exception.
-#[cfg_attr(target_family = "wasm", target_feature(enable = "simd128"))]
+#[cfg(not(target_family = "wasm"))]
 pub(crate) fn newlines(bytes: &[u8]) -> u64 {
-    /// As many as a count of one byte cannot pass.
-    const RUN: usize = 255;
-    /// Counts kept side by side.
-    const LANES: usize = 32;
-
-    let (lanes, rest) = bytes.as_chunks::<LANES>();
-    let mut total = 0;
-    for run in lanes.chunks(RUN) {
-        let mut counts = [0_u8; LANES];
-        for lane in run {
-            for (count, byte) in counts.iter_mut().zip(lane) {
-                *count += u8::from(*byte == b'\n');
-            }
-        }
-        total += counts.iter().map(|count| u64::from(*count)).sum::<u64>();
-    }
-    total + count_in(rest)
+    u64::try_from(memchr::memchr_iter(b'\n', bytes).count()).unwrap_or(u64::MAX)
 }
 
+/// How many newlines there are.
+///
+/// Every engine that runs components has these instructions, but the component may be built without
+/// them as a whole; counting lines is worth to ask for them here.
+#[cfg(target_family = "wasm")]
+#[target_feature(enable = "simd128")]
+pub(crate) fn newlines(bytes: &[u8]) -> u64 {
+    use std::arch::wasm32::{
+        i8x16_eq, i8x16_splat, i8x16_sub, i32x4_extract_lane, u16x8_extadd_pairwise_u8x16,
+        u32x4_extadd_pairwise_u16x8, u64x2,
+    };
+
+    /// As many as a count of one byte cannot pass.
+    const RUN: usize = 255;
+
+    let (words, _) = bytes.as_chunks::<8>();
+    let (pairs, _) = words.as_chunks::<2>();
+    let newline = i8x16_splat(10);
+    let mut total = 0;
+    for run in pairs.chunks(RUN) {
+        let mut counts = i8x16_splat(0);
+        for [low, high] in run {
+            let bytes = u64x2(u64::from_le_bytes(*low), u64::from_le_bytes(*high));
+            counts = i8x16_sub(counts, i8x16_eq(bytes, newline));
+        }
+        let sums = u32x4_extadd_pairwise_u16x8(u16x8_extadd_pairwise_u8x16(counts));
+        let sums = [
+            i32x4_extract_lane::<0>(sums),
+            i32x4_extract_lane::<1>(sums),
+            i32x4_extract_lane::<2>(sums),
+            i32x4_extract_lane::<3>(sums),
+        ];
+        total += sums
+            .iter()
+            .map(|sum| u64::from(sum.cast_unsigned()))
+            .sum::<u64>();
+    }
+    total + count_in(bytes.get(pairs.len() * 16..).unwrap_or_default())
+}
+
+#[cfg(any(test, target_family = "wasm"))]
 fn count_in(bytes: &[u8]) -> u64 {
     let newlines = bytes.iter().filter(|byte| **byte == b'\n');
     u64::try_from(newlines.count()).unwrap_or(u64::MAX)

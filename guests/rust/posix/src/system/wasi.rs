@@ -22,6 +22,11 @@ use bindings::tidegate::plugin::file_status;
 mod bindings {
     //! What `wit-bindgen` makes of the one interface of the contract that is needed here.
 
+    #![expect(
+        clippy::same_length_and_capacity,
+        reason = "generated code hands memory over the boundary"
+    )]
+
     wit_bindgen::generate!({
         path: "../../../wit",
         generate_all,
