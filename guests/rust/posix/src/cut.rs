@@ -87,6 +87,7 @@ fn cut_lines(mut lines: Lines, fields: &[Range], console: &mut Console) -> Resul
     let mut ranges = fields.iter().peekable();
     let mut number = 0;
     let mut written = false;
+    let mut skipped = Vec::new();
     while let Ok(Some(line)) = lines.next()? {
         number += 1;
         while ranges.next_if(|range| range.last < number).is_some() {}
@@ -95,10 +96,17 @@ fn cut_lines(mut lines: Lines, fields: &[Range], console: &mut Console) -> Resul
             console.write(line)?;
             console.write(b"\n")?;
             written = true;
+        } else if number == 1 {
+            skipped.try_reserve(line.len())?;
+            skipped.extend_from_slice(line);
         }
     }
     if written || number == 0 {
         return Ok(());
+    }
+    // A file without any delimiter is written whole, as such a line would be.
+    if number == 1 && !lines.was_terminated {
+        console.write(&skipped)?;
     }
     console.write(b"\n")
 }

@@ -79,15 +79,10 @@ fn head(path: &OsStr) -> Result<Result<Vec<u8>, Refusal>, End> {
     };
     let mut head = input::chunk()?;
     head.truncate(HEAD_BYTES);
-    let mut length = 0;
-    while length < HEAD_BYTES {
-        let free = head.get_mut(length..).unwrap_or_default();
-        match input::read(&mut input.file, free) {
-            Ok([]) => break,
-            Ok(bytes) => length += bytes.len(),
-            Err(error) => return Ok(Err(Refusal::Failed(error))),
-        }
-    }
+    let length = match input::fill(&mut input.file, &mut head) {
+        Ok(bytes) => bytes.len(),
+        Err(error) => return Ok(Err(Refusal::Failed(error))),
+    };
     head.truncate(length);
     Ok(Ok(head))
 }

@@ -66,8 +66,10 @@ pub(crate) fn run(arguments: &Arguments, console: &mut Console) -> Result<(), En
     let pattern = arguments.first().as_encoded_bytes();
     let pattern = match Pattern::new(pattern, syntax, case) {
         Ok(pattern) => pattern,
-        Err(problem) => {
-            console.complain(TROUBLE, problem);
+        Err(problems) => {
+            for problem in problems {
+                console.complain(TROUBLE, problem);
+            }
             return Ok(());
         }
     };

@@ -92,3 +92,17 @@ pub(crate) fn read<'a>(file: &mut File, buffer: &'a mut [u8]) -> io::Result<&'a 
         }
     }
 }
+
+/// Reads until the buffer is full or the file ends; a host may give less at once than it is asked.
+pub(crate) fn fill<'a>(file: &mut File, buffer: &'a mut [u8]) -> io::Result<&'a [u8]> {
+    let mut length = 0;
+    while let Some(free) = buffer.get_mut(length..)
+        && !free.is_empty()
+    {
+        match read(file, free)? {
+            [] => break,
+            bytes => length += bytes.len(),
+        }
+    }
+    Ok(buffer.get(..length).unwrap_or_default())
+}

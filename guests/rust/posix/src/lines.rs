@@ -21,6 +21,8 @@ pub(crate) struct Lines {
     start: usize,
     searched: usize,
     ended: bool,
+    /// Whether the last line given had a newline at its end.
+    pub(crate) was_terminated: bool,
 }
 
 /// One line without its newline.
@@ -34,6 +36,7 @@ impl Lines {
             start: 0,
             searched: 0,
             ended: false,
+            was_terminated: false,
         }
     }
 
@@ -55,6 +58,7 @@ impl Lines {
         let line = self.start..end;
         self.start = end + 1;
         self.searched = self.start;
+        self.was_terminated = true;
         Ok(Ok(Some(self.buffer.get(line).unwrap_or_default())))
     }
 
@@ -62,6 +66,7 @@ impl Lines {
     fn last(&mut self) -> Line<'_> {
         let line = self.start..self.buffer.len();
         self.start = self.buffer.len();
+        self.was_terminated = self.was_terminated && line.is_empty();
         (!line.is_empty()).then(|| self.buffer.get(line).unwrap_or_default())
     }
 

@@ -26,14 +26,14 @@ enum Item {
 
 /// Reads a bracket expression from behind its `[`.
 pub(crate) fn parse(text: &[u8], case: Case) -> Result<Bracket<'_>, Problem> {
-    if text.is_empty() {
-        return Err(Problem::Invalid("Invalid regular expression"));
-    }
     let (negated, inside) = match text.strip_prefix(b"^") {
         Some(inside) => (true, inside),
         None => (false, text),
     };
-    let (set, rest) = members(inside)?;
+    if inside.is_empty() {
+        return Err(Problem::Invalid("Invalid regular expression"));
+    }
+    let (set, rest) = members(inside, case)?;
     let has = |byte: u8| match case {
         Case::Kept => set.contains(byte),
         Case::Ignored => {
@@ -49,7 +49,7 @@ pub(crate) fn parse(text: &[u8], case: Case) -> Result<Bracket<'_>, Problem> {
 }
 
 /// The bytes up to the closing bracket, and what stands behind it.
-fn members(mut text: &[u8]) -> Result<(Set, &[u8]), Problem> {
+fn members(mut text: &[u8], case: Case) -> Result<(Set, &[u8]), Problem> {
     let mut set = Set::EMPTY;
     let mut is_first = true;
     loop {
@@ -73,11 +73,20 @@ fn members(mut text: &[u8]) -> Result<(Set, &[u8]), Problem> {
         let (end, rest) = self::item(rest)?;
         text = rest;
         match (item, end) {
-            (Item::Byte(low), Item::Byte(high)) if low <= high => {
+            (Item::Byte(low), Item::Byte(high)) if in_order(low, high, case) => {
                 set = set.union(&Set::of(|byte| (low..=high).contains(&byte)));
             }
             _ => return Err(BAD_RANGE),
         }
+    }
+}
+
+/// Whether a range has its ends in order; where the case is ignored also as capitals.
+fn in_order(low: u8, high: u8, case: Case) -> bool {
+    let (low_capital, high_capital) = (low.to_ascii_uppercase(), high.to_ascii_uppercase());
+    match case {
+        Case::Kept => low <= high,
+        Case::Ignored => low_capital <= high_capital,
     }
 }
 

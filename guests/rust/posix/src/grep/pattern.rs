@@ -1,5 +1,6 @@
 //! A compiled pattern: what matches in lines, as GNU's grep has it in the C locale.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use regex_automata::meta::{BuildError, Config, Regex};
@@ -54,14 +55,25 @@ pub(crate) struct Pattern {
 }
 
 impl Pattern {
-    /// Compiles a pattern; its lines are alternatives.
-    pub(crate) fn new(pattern: &[u8], syntax: Syntax, case: Case) -> Result<Self, Problem> {
+    /// Compiles a pattern; its lines are alternatives. Each of them may have a problem.
+    pub(crate) fn new(pattern: &[u8], syntax: Syntax, case: Case) -> Result<Self, Vec<Problem>> {
+        let mut seen = BTreeSet::new();
         let mut alternatives = Vec::new();
+        let mut problems = Vec::new();
         for line in pattern.split(|byte| *byte == b'\n') {
-            alternatives.push(match syntax {
-                Syntax::Basic => syntax::parse(line, case)?,
-                Syntax::Fixed => fixed(line, case),
-            });
+            if !seen.insert(line) {
+                continue;
+            }
+            match syntax {
+                Syntax::Basic => match syntax::parse(line, case) {
+                    Ok(alternative) => alternatives.push(alternative),
+                    Err(problem) => problems.push(problem),
+                },
+                Syntax::Fixed => alternatives.push(fixed(line, case)),
+            }
+        }
+        if !problems.is_empty() {
+            return Err(problems);
         }
         let config = Config::new()
             .utf8_empty(false)
@@ -72,8 +84,8 @@ impl Pattern {
             .configure(config)
             .build_from_hir(&Hir::alternation(alternatives));
         let regex = built.map_err(|error: BuildError| match error.size_limit() {
-            Some(_) => Problem::TooLarge,
-            None => Problem::Invalid("Invalid regular expression"),
+            Some(_) => vec![Problem::TooLarge],
+            None => vec![Problem::Invalid("Invalid regular expression")],
         })?;
         Ok(Self { regex })
     }

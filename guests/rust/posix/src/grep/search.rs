@@ -94,7 +94,7 @@ impl Search {
             buffer.try_reserve(CHUNK_BYTES)?;
             buffer.resize(held + CHUNK_BYTES, 0);
             let fresh = buffer.get_mut(held..).unwrap_or_default();
-            let length = match input::read(file, fresh) {
+            let length = match input::fill(file, fresh) {
                 Ok(bytes) => bytes.len(),
                 Err(error) => {
                     state.found.error = Some(error);
