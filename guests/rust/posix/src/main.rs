@@ -20,6 +20,7 @@ mod link;
 mod listing;
 mod ls;
 mod name;
+mod newlines;
 mod pwd;
 mod reason;
 mod shape;

@@ -15,9 +15,9 @@ use memchr::{memchr, memchr_iter};
 use crate::console::{Console, End};
 use crate::input::{self, CHUNK_BYTES, Input, Refusal};
 use crate::name;
+use crate::newlines::newlines;
 use crate::reason::reason;
 use crate::shape::{Arguments, Presence, Shape, flag, one_path};
-use crate::wc::newlines;
 
 pub(crate) const SHAPE: Shape = one_path(
     "sort [-r] [-n] [-u] -- path",

@@ -15,7 +15,7 @@ use super::pattern::Pattern;
 use crate::console::{Console, End, count};
 use crate::input;
 use crate::lines::MAX_LINE_BYTES;
-use crate::wc::newlines;
+use crate::newlines::newlines;
 
 /// How much is read at once, in bytes; as GNU, which decides by the first chunk what is binary.
 const CHUNK_BYTES: usize = 96 * 1024;
