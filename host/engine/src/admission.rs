@@ -40,7 +40,7 @@ impl Need {
         self.calls <= free.calls && self.memories <= free.memories && self.tables <= free.tables
     }
 
-    fn with(self, more: Self) -> Self {
+    pub(crate) fn with(self, more: Self) -> Self {
         Self {
             calls: self.calls.saturating_add(more.calls),
             memories: self.memories.saturating_add(more.memories),

@@ -8,7 +8,6 @@ use tidegate_contract::{
     CallError, Delivery, DeliveryId, Failure, JsonObject, OutputReceipt, Problem, ReceiptStatus,
     ToolOutcome,
 };
-use tidegate_sandbox::LineSink;
 use wasmtime::Store;
 
 use crate::bindings::exports::tidegate::plugin::{sink, tools};
@@ -17,6 +16,7 @@ use crate::convert;
 use crate::ending::{self, Ending};
 use crate::exports::Asked;
 use crate::plugin::Loaded;
+use crate::program::Program;
 use crate::report;
 use crate::store::{self, CallState};
 use crate::watch::Watch;
@@ -26,7 +26,7 @@ fn begin(
     loaded: &Loaded,
     call_id: &str,
     watch: Watch,
-    stdout: Option<LineSink>,
+    program: Program,
 ) -> Result<Store<CallState>, CallError> {
     if let Some(breach) = watch.ended_before() {
         let failure = breach.failure(&limits(loaded, &watch));
@@ -36,7 +36,7 @@ fn begin(
         });
     }
     let (engine, setup) = (&loaded.engine.wasmtime, &loaded.setup);
-    Ok(store::build(engine, setup, call_id, watch, stdout))
+    Ok(store::build(engine, setup, call_id, watch, program))
 }
 
 /// Runs a guest while the engine's clock ticks: the value, or why there is none.
@@ -80,7 +80,7 @@ pub(crate) fn tool(
             name: asked.name.to_owned(),
         })?;
     let limits = limits(loaded, &watch);
-    let mut store = begin(loaded, asked.id, watch, None)?;
+    let mut store = begin(loaded, asked.id, watch, Program::Tool)?;
     let end = run(loaded, &mut store, |store| {
         let instance = code.pre.instantiate(&mut *store)?;
         let valid = tools.validate(store, &instance, asked)?;
@@ -89,7 +89,7 @@ pub(crate) fn tool(
         }
         Ok(Executed::Outcome(tools.execute(store, &instance, asked)?))
     });
-    let mut outcome = outcome_of(end, &limits);
+    let mut outcome = outcome_of(end, &limits).and_then(|outcome| not_refused(outcome, &mut store));
     match &mut outcome {
         Ok(outcome) => report::attach(&mut outcome.metadata, store.into_data()),
         Err(_) => report::log(store.into_data()),
@@ -114,6 +114,21 @@ fn outcome_of(end: Result<Executed, Ending>, limits: &Limits) -> Result<ToolOutc
         Err(Ending::Breach(breach)) => Ok(ended(breach, limits)),
         Err(Ending::Trap(failure)) => Ok(ToolOutcome::failed(failure)),
         Err(Ending::Host(reason)) => Err(CallError::HostFault { reason }),
+    }
+}
+
+/// A plugin whose command was not run, and that says no more than that, has refused the call (SPEC R5).
+fn not_refused(
+    outcome: ToolOutcome,
+    store: &mut Store<CallState>,
+) -> Result<ToolOutcome, CallError> {
+    let said = outcome.error.as_ref().map(Failure::code);
+    match store.data_mut().refused.take() {
+        Some(error) if said == Some(error.code()) => {
+            outcome.discard();
+            Err(error)
+        }
+        _ => Ok(outcome),
     }
 }
 
@@ -151,7 +166,9 @@ pub(crate) fn delivery(
     let limits = limits(loaded, &watch);
     let id = delivery.delivery_id.as_str();
     // A sink's delivery may be what it prints; what a tool prints is always kept beside its result.
-    let mut store = begin(loaded, id, watch, loaded.setup.handles.stdout.clone())?;
+    let stdout = loaded.setup.handles.stdout.clone();
+    let program = stdout.map_or(Program::Tool, Program::Sink);
+    let mut store = begin(loaded, id, watch, program)?;
     let end = run(loaded, &mut store, |store| {
         let instance = code.pre.instantiate(&mut *store)?;
         let sink = indices.load(&mut *store, &instance)?;
@@ -224,7 +241,7 @@ pub(crate) fn definitions(
     watch: Watch,
 ) -> Result<Result<Vec<tools::ToolDefinition>, Unsaid>, CallError> {
     let code = loaded.code()?;
-    let mut store = begin(loaded, "", watch, None)?;
+    let mut store = begin(loaded, "", watch, Program::Tool)?;
     let end = run(loaded, &mut store, |store| {
         let instance = code.pre.instantiate(&mut *store)?;
         if let Some(sink) = &code.exports.sink

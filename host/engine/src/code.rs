@@ -32,46 +32,68 @@ impl Code {
         bytes: &[u8],
         digest: &str,
     ) -> Result<(Self, bool), EngineError> {
-        if let Some(component) = engine.cached(digest) {
-            return Ok((Self::link(engine, name, &component)?, false));
-        }
-        tracing::info!(plugin = name, digest, "compiling");
-        let component = Component::from_binary(&engine.wasmtime, bytes).map_err(|source| {
-            EngineError::NotAComponent {
-                plugin: name.to_owned(),
-                source,
-            }
-        })?;
-        if let Some(cache) = &engine.cache {
-            cache.store(digest, &component);
-        }
-        Ok((Self::link(engine, name, &component)?, true))
+        let (component, compiled) = component(engine, name, bytes, digest)?;
+        Ok((Self::link(engine, name, &component)?, compiled))
     }
 
     fn link(engine: &Shared, name: &str, component: &Component) -> Result<Self, EngineError> {
-        let pre =
-            engine
-                .linker
-                .instantiate_pre(component)
-                .map_err(|source| EngineError::Imports {
-                    plugin: name.to_owned(),
-                    source,
-                })?;
+        let pre = instantiable(engine, name, component)?;
         let exports = Exports::find(name, &pre)?;
         Ok(Self { pre, exports })
     }
 
     /// What one call takes of the pool.
     pub(crate) fn need(&self) -> Need {
-        let required = self.pre.component().resources_required();
-        let (memories, tables) = required.map_or((MAX_MEMORIES, MAX_TABLES), |required| {
-            (required.num_memories, required.num_tables)
-        });
-        Need {
-            calls: 1,
-            memories: memories.min(MAX_MEMORIES),
-            tables: tables.min(MAX_TABLES),
+        need_of(self.pre.component())
+    }
+}
+
+/// Takes a component from the cache or compiles it. Says whether it was compiled.
+pub(crate) fn component(
+    engine: &Shared,
+    name: &str,
+    bytes: &[u8],
+    digest: &str,
+) -> Result<(Component, bool), EngineError> {
+    if let Some(component) = engine.cached(digest) {
+        return Ok((component, false));
+    }
+    tracing::info!(plugin = name, digest, "compiling");
+    let component = Component::from_binary(&engine.wasmtime, bytes).map_err(|source| {
+        EngineError::NotAComponent {
+            plugin: name.to_owned(),
+            source,
         }
+    })?;
+    if let Some(cache) = &engine.cache {
+        cache.store(digest, &component);
+    }
+    Ok((component, true))
+}
+
+/// Links a component to everything the host has.
+pub(crate) fn instantiable(
+    engine: &Shared,
+    name: &str,
+    component: &Component,
+) -> Result<InstancePre<CallState>, EngineError> {
+    let linked = engine.linker.instantiate_pre(component);
+    linked.map_err(|source| EngineError::Imports {
+        plugin: name.to_owned(),
+        source,
+    })
+}
+
+/// What one instance of a component takes of the pool, as one call.
+pub(crate) fn need_of(component: &Component) -> Need {
+    let required = component.resources_required();
+    let (memories, tables) = required.map_or((MAX_MEMORIES, MAX_TABLES), |required| {
+        (required.num_memories, required.num_tables)
+    });
+    Need {
+        calls: 1,
+        memories: memories.min(MAX_MEMORIES),
+        tables: tables.min(MAX_TABLES),
     }
 }
 

@@ -16,6 +16,11 @@ impl Denials {
         }
     }
 
+    /// Takes over what a command of the call was denied.
+    pub(crate) fn append(&mut self, other: Self) {
+        other.0.into_iter().for_each(|denial| self.record(denial));
+    }
+
     pub(crate) fn into_names(self) -> Vec<String> {
         self.0.iter().map(ToString::to_string).collect()
     }

@@ -12,10 +12,14 @@ use wasmtime::{
     WasmBacktraceDetails,
 };
 
+use wasmtime_wasi::p2::bindings::sync::CommandIndices;
+
 use crate::admission::{Admission, Need};
 use crate::cache::Cache;
+use crate::code;
+use crate::command::{self, CommandComponent};
 use crate::error::EngineError;
-use crate::plugin::{Plugin, PluginSource, Reread};
+use crate::plugin::{self, Plugin, PluginSource, Reread};
 use crate::saturating::to_usize;
 use crate::store::CallState;
 use crate::ticker::Ticker;
@@ -193,6 +197,34 @@ impl Engine {
     }
 }
 
+impl Engine {
+    /// Loads a WASI command component that does the work of `commands`, each asked for by its name as
+    /// the first argument. It runs on the calling thread.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError`]: it is no component, imports what the host does not have, or is no command.
+    pub fn load_commands(
+        &self,
+        name: &str,
+        bytes: &[u8],
+        commands: &[&str],
+    ) -> Result<CommandComponent, EngineError> {
+        let component = code::component(&self.0, name, bytes, &plugin::digest(bytes))?.0;
+        let pre = code::instantiable(&self.0, name, &component)?;
+        let run = CommandIndices::new(&pre).map_err(|error| EngineError::Shape {
+            plugin: name.to_owned(),
+            reason: format!("{error:#}"),
+        })?;
+        Ok(CommandComponent(Arc::new(command::Loaded {
+            engine: Arc::clone(&self.0),
+            pre,
+            run,
+            commands: commands.iter().map(|&name| name.to_owned()).collect(),
+        })))
+    }
+}
+
 impl Shared {
     /// The compiled component, if the cache has a good entry of it.
     pub(crate) fn cached(&self, digest: &str) -> Option<Component> {
@@ -238,8 +270,9 @@ impl Drop for Threads {
 
 /// The most an instance can be: the hard maxima of SPEC S5, since a pool's slots are all alike.
 fn config(slots: u32) -> Config {
-    // Beyond what calls take there is room for one component that is being loaded.
-    let components = slots.saturating_add(1);
+    // A call may run one command beside its own instance. Beyond what calls take there is room for one
+    // component that is being loaded.
+    let components = slots.saturating_mul(2).saturating_add(1);
     let calls = capacity(slots);
     let core_instances = u32::try_from(Limits::MAXIMUM.core_instances).unwrap_or(u32::MAX);
     let mut pool = PoolingAllocationConfig::new();
@@ -275,8 +308,10 @@ fn config(slots: u32) -> Config {
 fn capacity(slots: u32) -> Need {
     Need {
         calls: slots,
-        memories: slots.saturating_mul(MEMORIES_PER_SLOT).max(MAX_MEMORIES),
-        tables: slots.saturating_mul(TABLES_PER_SLOT).max(MAX_TABLES),
+        memories: slots
+            .saturating_mul(MEMORIES_PER_SLOT)
+            .max(2 * MAX_MEMORIES),
+        tables: slots.saturating_mul(TABLES_PER_SLOT).max(2 * MAX_TABLES),
     }
 }
 

@@ -6,11 +6,13 @@ use std::time::{Duration, Instant};
 use tidegate_contract::failure::host_failure;
 use tidegate_contract::limits::{LOG_LINE_BYTES, LOG_LINES};
 use tidegate_contract::{Failure, text};
+use tidegate_sandbox::Access;
+use tidegate_sandbox::command::{CommandRun, OutputBounds};
 use tidegate_sandbox::denial::{Denial, Kind};
 use tidegate_sandbox::files::{self, Follow, Status};
-use tidegate_sandbox::{Access, command};
 
 use crate::bindings::tidegate::plugin::{artifacts, context, exec, file_status, parts, types};
+use crate::command;
 use crate::saturating::to_u64;
 use crate::store::CallState;
 
@@ -115,12 +117,26 @@ impl exec::Host for CallState {
     fn run(
         &mut self,
         command: String,
-        _args: Vec<String>,
-        _bounds: exec::Bounds,
+        args: Vec<String>,
+        bounds: exec::Bounds,
     ) -> wasmtime::Result<Result<exec::Output, types::Failure>> {
-        let (denial, failure) = command::deny(&command);
-        self.denials.record(denial);
-        Ok(Err(public(&failure)))
+        let run = CommandRun {
+            command,
+            args,
+            bounds: OutputBounds {
+                stdout_bytes: bounds.stdout_bytes,
+                stderr_bytes: bounds.stderr_bytes,
+                stdout_lines: bounds.stdout_lines,
+            },
+        };
+        let output = command::run(self, &run)?.map(|output| exec::Output {
+            exit_code: output.exit_code,
+            stdout: output.stdout,
+            stderr: output.stderr,
+            stdout_omitted: output.stdout_omitted,
+            stderr_omitted: output.stderr_omitted,
+        });
+        Ok(output.map_err(|failure| public(&failure)))
     }
 }
 

@@ -35,6 +35,20 @@ impl Limiter {
 }
 
 impl Limiter {
+    /// Counts, from nothing, what a second store of the same call may still hold.
+    pub(crate) fn rest(&self) -> Self {
+        Self {
+            memory_bytes: 0,
+            memory_limit_bytes: self.memory_limit_bytes.saturating_sub(self.memory_bytes),
+            table_elements: 0,
+            table_limit_elements: self
+                .table_limit_elements
+                .saturating_sub(self.table_elements),
+            core_instances: self.core_instances,
+            refused: None,
+        }
+    }
+
     /// Remembers the refusal; `false` is what the guest's growth then gives.
     fn refuse(&mut self, breach: Breach) -> bool {
         self.refused = Some(breach);

@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 use crate::admission::{Claim, Need, Permit};
 use crate::call::{self, Unsaid};
 use crate::code::{Code, LazyCode};
+use crate::command::Executor;
 use crate::convert;
 use crate::engine::Shared;
 use crate::error::EngineError;
@@ -64,7 +65,9 @@ pub(crate) struct Loaded {
     compiled: bool,
     definitions: Arc<[ToolDefinition]>,
     is_sink: bool,
-    /// What one call takes of the engine's pool.
+    /// What one instance takes of the engine's pool.
+    code_need: Need,
+    /// What one call takes: its instance, and that of one command.
     need: Need,
 }
 
@@ -113,6 +116,7 @@ impl Plugin {
                 .map_err(EngineError::Threads)
         };
         let mut loaded = Loaded {
+            code_need: code.need(),
             need: code.need(),
             is_sink: code.exports.sink.is_some(),
             engine: Arc::clone(engine),
@@ -163,6 +167,7 @@ impl Plugin {
             compiled: false,
             definitions: summary.definitions.into(),
             is_sink: summary.is_sink,
+            code_need: summary.need,
             need: summary.need,
         })))
     }
@@ -173,9 +178,30 @@ impl Plugin {
     ///
     /// [`EngineError::Threads`] when the process can't hold more open folders.
     pub fn with_handles(&self, handles: Handles) -> Result<Self, EngineError> {
-        let setup = self.0.setup.with_handles(handles);
+        let executor = self.0.setup.commands.as_ref();
+        let executor = executor.map(|(executor, _)| executor.clone());
+        let setup = self.0.setup.with(handles, executor);
         Ok(Self(Arc::new(Loaded {
             setup: Arc::new(setup.map_err(EngineError::Threads)?),
+            ..self.0.shared()
+        })))
+    }
+
+    /// The same plugin with something that runs the commands it is granted. Without, every command is
+    /// denied.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError::Threads`] when the process can't hold more open folders.
+    pub fn with_executor(&self, executor: Executor) -> Result<Self, EngineError> {
+        let need = self.0.code_need.with(executor.need());
+        let setup = self
+            .0
+            .setup
+            .with(self.0.setup.handles.clone(), Some(executor));
+        Ok(Self(Arc::new(Loaded {
+            setup: Arc::new(setup.map_err(EngineError::Threads)?),
+            need,
             ..self.0.shared()
         })))
     }
@@ -342,6 +368,7 @@ impl Loaded {
             compiled: self.compiled,
             definitions: Arc::clone(&self.definitions),
             is_sink: self.is_sink,
+            code_need: self.code_need,
             need: self.need,
         }
     }
@@ -350,7 +377,7 @@ impl Loaded {
         Summary {
             definitions: self.definitions.to_vec(),
             is_sink: self.is_sink,
-            need: self.need,
+            need: self.code_need,
         }
     }
 

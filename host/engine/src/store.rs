@@ -6,9 +6,9 @@ use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
-use tidegate_contract::JsonObject;
 use tidegate_contract::limits::Limits;
-use tidegate_sandbox::{Handles, LineSink};
+use tidegate_contract::{CallError, JsonObject};
+use tidegate_sandbox::{Access, Folder, Handles};
 use wasmtime::component::ResourceTable;
 use wasmtime::{Store, UpdateDeadline};
 use wasmtime_wasi::filesystem::{WasiFilesystemCtx, WasiFilesystemCtxView};
@@ -16,6 +16,7 @@ use wasmtime_wasi::sockets::WasiSocketsCtxView;
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder};
 
 use crate::breach::Breach;
+use crate::command::Executor;
 use crate::denials::Denials;
 use crate::files::{Files, Preopen};
 use crate::imports::Log;
@@ -23,6 +24,7 @@ use crate::io::Io;
 use crate::limiter::Limiter;
 use crate::network::Network;
 use crate::open_files::OpenFiles;
+use crate::program::{Program, STDOUT_BYTES_VARIABLE};
 use crate::saturating::to_usize;
 use crate::streams::{Capture, Lines};
 use crate::wasi::Random;
@@ -36,6 +38,8 @@ pub(crate) struct Setup {
     pub(crate) limits: Limits,
     /// The operator's settings for the plugin, as JSON text.
     pub(crate) config: Box<str>,
+    /// What runs its commands, and what each of them starts from.
+    pub(crate) commands: Option<(Executor, Arc<Self>)>,
 }
 
 impl Setup {
@@ -55,20 +59,46 @@ impl Setup {
             preopens,
             limits,
             config,
+            commands: None,
         })
     }
-}
 
-impl Setup {
-    /// The same with other handles.
-    pub(crate) fn with_handles(&self, handles: Handles) -> io::Result<Self> {
-        let preopens = preopens(&handles)?;
+    /// The same with other handles and another executor.
+    pub(crate) fn with(&self, handles: Handles, executor: Option<Executor>) -> io::Result<Self> {
+        let commands = executor
+            .map(|executor| Ok::<_, io::Error>((executor, Arc::new(self.for_commands(&handles)?))))
+            .transpose()?;
         Ok(Self {
             plugin: self.plugin.clone(),
+            preopens: preopens(&handles)?,
             handles,
-            preopens,
             limits: self.limits,
             config: self.config.clone(),
+            commands,
+        })
+    }
+
+    /// What a command may reach: what its caller can read, and no more than reading it. It gets no
+    /// variable and runs no command itself.
+    fn for_commands(&self, handles: &Handles) -> io::Result<Self> {
+        let folders = handles.folders.iter();
+        let readable = folders.filter(|folder| folder.access != Access::Write);
+        let handles = Handles {
+            folders: readable
+                .map(|folder| Folder {
+                    access: Access::Read,
+                    ..folder.clone()
+                })
+                .collect(),
+            ..Handles::default()
+        };
+        Ok(Self {
+            plugin: self.plugin.clone(),
+            preopens: preopens(&handles)?,
+            handles,
+            limits: self.limits,
+            config: "{}".into(),
+            commands: None,
         })
     }
 }
@@ -90,12 +120,13 @@ pub(crate) struct CallState {
     pub(crate) limiter: Limiter,
     /// Why the host ended the call.
     pub(crate) breach: Option<Breach>,
-    /// Where standard output goes in place of `stdout`.
-    lines: Option<LineSink>,
+    program: Program,
     /// What it printed, once it has asked for WASI.
     pub(crate) stdout: Option<Capture>,
     pub(crate) stderr: Option<Capture>,
     pub(crate) denials: Denials,
+    /// Why the last command was not run: the call's own error, unless the plugin has more to say.
+    pub(crate) refused: Option<CallError>,
     pub(crate) open_files: OpenFiles,
     pub(crate) log: Log,
     pub(crate) last_progress: Option<Instant>,
@@ -159,19 +190,28 @@ impl CallState {
         let limits = &self.setup.limits;
         let capture = |limit_bytes| Capture::new(to_usize(limit_bytes));
         let mut wasi = WasiCtxBuilder::new();
-        match &self.lines {
-            Some(sink) => {
-                let limit_bytes = to_usize(limits.stdout_bytes);
-                wasi.stdout(Lines::new(sink.clone(), limit_bytes))
-            }
-            None => wasi.stdout(self.stdout.insert(capture(limits.stdout_bytes)).clone()),
-        };
-        wasi.stderr(self.stderr.insert(capture(limits.stderr_bytes)).clone())
-            .arg(&*self.setup.plugin)
-            .envs(&self.setup.handles.environment)
+        wasi.envs(&self.setup.handles.environment)
             .allow_tcp(false)
             .allow_udp(false)
             .allow_ip_name_lookup(false);
+        match &self.program {
+            Program::Command { arguments, streams } => wasi
+                .args(arguments)
+                .env(
+                    STDOUT_BYTES_VARIABLE,
+                    streams.bounds.stdout_bytes.to_string(),
+                )
+                .stdout(streams.stdout.clone())
+                .stderr(streams.stderr.clone()),
+            Program::Sink(sink) => wasi
+                .arg(&*self.setup.plugin)
+                .stdout(Lines::new(sink.clone(), to_usize(limits.stdout_bytes)))
+                .stderr(self.stderr.insert(capture(limits.stderr_bytes)).clone()),
+            Program::Tool => wasi
+                .arg(&*self.setup.plugin)
+                .stdout(self.stdout.insert(capture(limits.stdout_bytes)).clone())
+                .stderr(self.stderr.insert(capture(limits.stderr_bytes)).clone()),
+        };
         wasi.build()
     }
 }
@@ -182,7 +222,7 @@ pub(crate) fn build(
     setup: &Arc<Setup>,
     call_id: &str,
     watch: Watch,
-    stdout: Option<LineSink>,
+    program: Program,
 ) -> Store<CallState> {
     let limits = &setup.limits;
     let handles = to_usize(limits.handles);
@@ -200,10 +240,11 @@ pub(crate) fn build(
             watch,
             limiter: Limiter::new(limits),
             breach: None,
-            lines: stdout,
+            program,
             stdout: None,
             stderr: None,
             denials: Denials::default(),
+            refused: None,
             open_files: OpenFiles::default(),
             log: Log::default(),
             last_progress: None,

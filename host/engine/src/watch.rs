@@ -34,8 +34,9 @@ impl Deadline {
     }
 }
 
-/// Watches one call on the thread that runs it.
-#[derive(Debug)]
+/// Watches one call on the thread that runs it. A command of the call is watched by a clone, which is
+/// taken back when it has ended.
+#[derive(Clone, Debug)]
 pub(crate) struct Watch {
     deadline: Deadline,
     started: Instant,

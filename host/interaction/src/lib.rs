@@ -52,7 +52,8 @@ pub use tool::{BoxFuture, CallContext, Tool};
 
 pub use tidegate_contract as contract;
 pub use tidegate_engine::{
-    CallOptions, Deadline, Engine, EngineError, EngineSettings, Plugin, PluginSource, Reread, RunOn,
+    CallOptions, CommandComponent, Deadline, Engine, EngineError, EngineSettings, Executor, Plugin,
+    PluginSource, Reread, RunOn,
 };
 pub use tidegate_sandbox::{Handles, LineSink, SandboxError, Workspace};
 pub use tokio_util::sync::CancellationToken;
