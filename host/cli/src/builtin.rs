@@ -4,6 +4,8 @@ use anyhow::anyhow;
 use tidegate::Reread;
 use tidegate_contract::nearest::nearest;
 
+use crate::commands;
+
 /// A carried plugin.
 #[derive(Debug)]
 pub(crate) struct Builtin {
@@ -25,13 +27,53 @@ impl Builtin {
     }
 }
 
+/// The name of the one whose settings stand under `interaction.commands`.
+pub(crate) const COMMANDS: &str = "commands";
+
 /// All of them.
-pub(crate) static BUILTINS: [Builtin; 2] = [
+pub(crate) static BUILTINS: [Builtin; 3] = [
     Builtin {
         name: "read-text",
         bytes: include_bytes!("../../../guests/dist/read-text.wasm"),
         tools: &["read_text"],
         needs: &["tool=read_text", "read"],
+        prints: false,
+    },
+    Builtin {
+        name: COMMANDS,
+        bytes: include_bytes!("../../../guests/dist/commands.wasm"),
+        tools: &commands::NAMES,
+        needs: &[
+            "read",
+            "tool=grep",
+            "execute=grep",
+            "tool=ls",
+            "execute=ls",
+            "tool=cat",
+            "execute=cat",
+            "tool=find",
+            "execute=find",
+            "tool=head",
+            "execute=head",
+            "tool=tail",
+            "execute=tail",
+            "tool=wc",
+            "execute=wc",
+            "tool=sort",
+            "execute=sort",
+            "tool=uniq",
+            "execute=uniq",
+            "tool=cut",
+            "execute=cut",
+            "tool=stat",
+            "execute=stat",
+            "tool=file",
+            "execute=file",
+            "tool=du",
+            "execute=du",
+            "tool=pwd",
+            "execute=pwd",
+        ],
         prints: false,
     },
     Builtin {

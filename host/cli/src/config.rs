@@ -13,6 +13,8 @@ use tidegate_contract::grant::{Grant, Names};
 use tidegate_contract::limits::LIMITS;
 use tidegate_contract::{JsonObject, Limits, Root, Roots};
 
+use crate::commands::Commands;
+
 /// `tidegate.yaml`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -95,6 +97,7 @@ fn yes() -> bool {
 pub(crate) struct Interaction {
     pub(crate) concurrency: Option<u32>,
     pub(crate) queue: Option<usize>,
+    pub(crate) commands: Commands,
 }
 
 /// One entry of `output`.

@@ -190,6 +190,8 @@ pub(crate) fn reaches(config: &Config) -> Vec<(String, String)> {
         .chain(sinks)
         .filter(|(_, path)| !path.starts_with("builtin:"));
     named.extend(components.map(|(key, path)| (key, path.clone())));
+    let native = config.interaction.commands.paths();
+    named.extend(native.map(|(key, path)| (key, path.display().to_string())));
     named.retain(|(_, path)| is_outside(Path::new(path)));
     named
 }

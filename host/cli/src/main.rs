@@ -5,6 +5,7 @@ mod audit;
 mod builtin;
 mod call;
 mod cli;
+mod commands;
 mod config;
 mod deliver;
 mod input;
@@ -29,11 +30,19 @@ mod yaml;
 use std::process::ExitCode;
 
 use clap::Parser as _;
+use tidegate_sandbox::command::launcher;
 
 use crate::cli::{Cli, Command};
 use crate::refusal::Exit;
 
 fn main() -> ExitCode {
+    // Before anything else is opened or started: this process is to become a confined command.
+    if std::env::args_os()
+        .nth(1)
+        .is_some_and(|first| first == launcher::ARGUMENT)
+    {
+        return launcher::main();
+    }
     let cli = Cli::parse();
     logging::start(cli.verbose);
     tidegate_sandbox::ambient::raise_open_files();

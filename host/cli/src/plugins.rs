@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context as _, bail};
 use tidegate::{
-    Audit, AuditEvent, ComponentSink, ComponentTool, Engine, EngineSettings, Handles, Plugin,
-    PluginSource, Runtime, RuntimeOptions, SchemaCheck, Sinks, ToolRegistry, Workspace,
+    Audit, AuditEvent, ComponentSink, ComponentTool, Engine, EngineSettings, Executor, Handles,
+    Plugin, PluginSource, Runtime, RuntimeOptions, SchemaCheck, Sinks, ToolRegistry, Workspace,
 };
 use tidegate_contract::grant::{Grant, parse_allow};
 use tidegate_contract::{Limits, Names};
@@ -14,6 +14,7 @@ use tidegate_sandbox::ambient;
 use crate::audit;
 use crate::builtin::{self, BUILTINS};
 use crate::cli::PluginArguments;
+use crate::commands::Commands;
 use crate::config::LimitValues;
 use crate::loaded::{self, Loaded};
 use crate::overrides::Widening;
@@ -48,7 +49,7 @@ pub(crate) fn host(arguments: &PluginArguments) -> anyhow::Result<Host> {
     for plugin in wanted::wanted(arguments, &loaded)? {
         assembly.add(plugin)?;
     }
-    assembly.add_builtins()?;
+    assembly.add_builtins(&loaded)?;
     assembly.finish(arguments, &loaded)
 }
 
@@ -66,7 +67,7 @@ fn allow(typed: &str, sandbox: &mut Grant) -> anyhow::Result<()> {
 }
 
 /// A host being put together.
-struct Assembly {
+struct Assembly<'a> {
     engine: Engine,
     workspace: Workspace,
     sandbox: Grant,
@@ -80,10 +81,13 @@ struct Assembly {
     default_limits: Limits,
     planned: Vec<PlannedPlugin>,
     audit: Option<Audit>,
+    commands: &'a Commands,
+    /// What runs commands, made for the first plugin that may run one.
+    executor: Option<Executor>,
 }
 
-impl Assembly {
-    fn new(arguments: &PluginArguments, loaded: &Loaded) -> anyhow::Result<Self> {
+impl<'a> Assembly<'a> {
+    fn new(arguments: &PluginArguments, loaded: &'a Loaded) -> anyhow::Result<Self> {
         let mut sandbox = loaded.config.sandbox.grant().context("sandbox")?;
         for allow in &arguments.allow {
             self::allow(allow, &mut sandbox).with_context(|| format!("--allow {allow}"))?;
@@ -107,6 +111,8 @@ impl Assembly {
             default_limits: wanted::limits(arguments, loaded, &LimitValues::default())?,
             planned: Vec::new(),
             audit: None,
+            commands: &loaded.config.interaction.commands,
+            executor: None,
         })
     }
 
@@ -129,7 +135,10 @@ impl Assembly {
         }
         let grant = plugin_grant(&self.sandbox, wanted.grants.as_ref(), &plugin)
             .with_context(|| format!("grants of plugin `{}`", wanted.name))?;
-        let plugin = plugin.with_handles(Handles::open(&grant, &self.workspace)?)?;
+        let mut plugin = plugin.with_handles(Handles::open(&grant, &self.workspace)?)?;
+        if !grant.execute.is_empty() {
+            plugin = plugin.with_executor(self.executor()?)?;
+        }
         self.digests.push(plugin.digest().to_owned());
         match wanted.role {
             Role::Tools => {
@@ -160,6 +169,16 @@ impl Assembly {
             name: wanted.name,
         });
         Ok(())
+    }
+
+    fn executor(&mut self) -> anyhow::Result<Executor> {
+        if let Some(executor) = &self.executor {
+            return Ok(executor.clone());
+        }
+        let executor = self
+            .commands
+            .executor(&self.engine, &self.sandbox.execute)?;
+        Ok(self.executor.insert(executor).clone())
     }
 
     fn insert_sink(&mut self, name: &str, sink: ComponentSink, prints: bool, plugin: &Plugin) {
@@ -211,19 +230,19 @@ impl Assembly {
     }
 
     /// Carried plugins that define a granted tool, and the console where printing is granted.
-    fn add_builtins(&mut self) -> anyhow::Result<()> {
+    fn add_builtins(&mut self, loaded: &'a Loaded) -> anyhow::Result<()> {
         for builtin in &BUILTINS {
             let granted = builtin
                 .tools
                 .iter()
                 .any(|tool| self.sandbox.tools.allows(tool));
             let printing = builtin.prints && self.sandbox.stdout && self.sinks.is_empty();
-            let loaded = || {
+            let is_loaded = || {
                 self.digests
                     .contains(&tidegate_engine::digest(builtin.bytes))
             };
-            if (granted || printing) && !loaded() {
-                self.add(Wanted::carried(builtin, self.default_limits))?;
+            if (granted || printing) && !is_loaded() {
+                self.add(Wanted::carried(builtin, self.default_limits, loaded)?)?;
             }
         }
         Ok(())

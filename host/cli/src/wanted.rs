@@ -57,8 +57,13 @@ impl Wanted {
     }
 
     /// A carried plugin that nothing names.
-    pub(crate) fn carried(builtin: &'static Builtin, limits: Limits) -> Self {
-        Self {
+    pub(crate) fn carried(
+        builtin: &'static Builtin,
+        limits: Limits,
+        loaded: &Loaded,
+    ) -> anyhow::Result<Self> {
+        Ok(Self {
+            config: settings(builtin, &JsonObject::new(), loaded)?,
             role: if builtin.prints {
                 Role::Sink
             } else {
@@ -66,7 +71,7 @@ impl Wanted {
             },
             prints: builtin.prints,
             ..Self::new(builtin.name, builtin.read(), limits)
-        }
+        })
     }
 }
 
@@ -140,9 +145,11 @@ fn configured(
     arguments: &PluginArguments,
     loaded: &Loaded,
 ) -> anyhow::Result<Wanted> {
+    let mut config = entry.config.clone();
     let (component, prints) = match entry.component.strip_prefix("builtin:") {
         Some(name) => {
             let builtin = builtin::named(name)?;
+            config = settings(builtin, entry.config, loaded)?;
             (builtin.read(), builtin.prints)
         }
         None => (
@@ -153,7 +160,7 @@ fn configured(
     Ok(Wanted {
         digest: entry.digest.clone(),
         grants: entry.grants.clone(),
-        config: entry.config.clone(),
+        config,
         prints,
         ..Wanted::new(
             entry.name,
@@ -161,6 +168,16 @@ fn configured(
             limits(arguments, loaded, entry.limits)?,
         )
     })
+}
+
+/// The settings of a carried plugin: its own, over those that stand under `interaction`.
+fn settings(builtin: &Builtin, own: &JsonObject, loaded: &Loaded) -> anyhow::Result<JsonObject> {
+    if builtin.name != builtin::COMMANDS {
+        return Ok(own.clone());
+    }
+    let mut settings = loaded.config.interaction.commands.settings()?;
+    settings.extend(own.clone());
+    Ok(settings)
 }
 
 /// Grants, limits and settings attach by name, so two plugins can't share one (CASES WA18).
