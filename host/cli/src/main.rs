@@ -30,6 +30,7 @@ mod yaml;
 use std::process::ExitCode;
 
 use clap::Parser as _;
+use tidegate_sandbox::ambient;
 use tidegate_sandbox::command::launcher;
 
 use crate::cli::{Cli, Command};
@@ -37,15 +38,12 @@ use crate::refusal::Exit;
 
 fn main() -> ExitCode {
     // Before anything else is opened or started: this process is to become a confined command.
-    if std::env::args_os()
-        .nth(1)
-        .is_some_and(|first| first == launcher::ARGUMENT)
-    {
+    if ambient::first_argument_is(launcher::ARGUMENT) {
         return launcher::main();
     }
     let cli = Cli::parse();
     logging::start(cli.verbose);
-    tidegate_sandbox::ambient::raise_open_files();
+    ambient::raise_open_files();
     let runtime = match tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_all()

@@ -274,6 +274,7 @@ impl<'a> Assembly<'a> {
             queue,
             engine: Some(self.engine),
             audit: self.audit,
+            ..RuntimeOptions::default()
         })?;
         Ok(Host {
             runtime,

@@ -7,7 +7,7 @@ use tidegate_contract::json::JsonBounds;
 use tidegate_contract::{CallError, ExternalResult, ToolCall, Value};
 
 /// What a runtime can be asked to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Node {
     /// Runs one tool: `{call}` to an external result.
     ActTool,
@@ -34,11 +34,44 @@ impl Node {
         }
     }
 
+    /// What the node is, for whoever composes nodes: it registers and runs nothing.
+    #[must_use]
+    pub const fn descriptor(self) -> NodeDescriptor {
+        let (input, output) = match self {
+            Self::ActTool => ("{call: ToolCall}", "ExternalResult"),
+            Self::ActMcp => (
+                "{action: \"discover\", server?} or {action: \"invoke\", server, call: ToolCall}",
+                "McpCapability[] or ExternalResult",
+            ),
+            Self::Observe => ("{result: ExternalResult}", "Observation"),
+            Self::Output => (
+                "{deliveryId, message: Message, artifacts?: Artifact[]}",
+                "OutputReceipt",
+            ),
+        };
+        NodeDescriptor {
+            name: self.as_str(),
+            input,
+            output,
+        }
+    }
+
     /// The node of a name.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|node| node.as_str() == name)
     }
+}
+
+/// What a node is: its name, and what it takes and gives, in the words of the contract's types.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NodeDescriptor {
+    /// The name in flows and on the wire.
+    pub name: &'static str,
+    /// The JSON object that it takes. A `?` follows fields that may be absent.
+    pub input: &'static str,
+    /// What it gives directly, without an envelope.
+    pub output: &'static str,
 }
 
 impl fmt::Display for Node {

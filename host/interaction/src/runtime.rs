@@ -1,5 +1,6 @@
 //! The runtime: the four nodes over one set of resources, with admission and an orderly end.
 
+mod bound;
 mod rehearse;
 
 use std::fmt;
@@ -12,10 +13,10 @@ use tidegate_contract::grant::Grant;
 use tidegate_contract::json::{self, JsonBounds};
 use tidegate_contract::limits::Limits;
 use tidegate_contract::{
-    CallError, Delivery, ExternalResult, Failure, Observation, OutputReceipt, ReceiptStatus,
-    Status, ToolCall, ToolDefinition, ToolOutcome, Value,
+    CallError, Delivery, ExternalResult, Observation, OutputReceipt, ReceiptStatus, ToolCall,
+    ToolDefinition, ToolOutcome, Value,
 };
-use tidegate_engine::{Admission, Claim, Deadline, Engine, Need, Permit, RunOn};
+use tidegate_engine::{Admission, Claim, Engine, Need, Permit, RunOn};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
@@ -23,21 +24,19 @@ use crate::audit::Audit;
 use crate::blocking::Blocking;
 use crate::bounds;
 use crate::caller::Caller;
+use crate::handler::{Handlers, RuntimeHandler};
 use crate::nodes::{self, Node};
 use crate::observe::observe;
 use crate::registry::{Prepared, ToolRegistry};
 use crate::sink::Sinks;
-use crate::tool::CallContext;
+
+use bound::Bound;
 
 /// Calls that may wait by default.
 pub const DEFAULT_QUEUE: usize = 1_024;
 
 /// Most calls that may wait.
 pub const MAX_QUEUE: usize = 65_536;
-
-/// How long a tool may take to end by itself once its deadline has passed or its caller has given
-/// up. A component ends within it and says what it printed; a native tool that does not is dropped.
-const GRACE: Duration = Duration::from_millis(50);
 
 /// What a runtime is made of.
 #[derive(Debug)]
@@ -56,6 +55,8 @@ pub struct RuntimeOptions {
     pub engine: Option<Engine>,
     /// Where decisions and calls are recorded; `None` records nothing.
     pub audit: Option<Audit>,
+    /// What stands in the place of nodes' own handlers in [`Runtime::invoke`].
+    pub handlers: Handlers,
 }
 
 impl Default for RuntimeOptions {
@@ -68,6 +69,7 @@ impl Default for RuntimeOptions {
             queue: DEFAULT_QUEUE,
             engine: None,
             audit: None,
+            handlers: Handlers::default(),
         }
     }
 }
@@ -96,6 +98,7 @@ struct Inner {
     admission: Admission,
     engine: Option<Engine>,
     audit: Option<Audit>,
+    handlers: Handlers,
     closed: AtomicBool,
 }
 
@@ -131,6 +134,7 @@ impl Runtime {
             admission: Admission::new(Need::calls(concurrency), options.queue),
             engine: options.engine,
             audit: options.audit,
+            handlers: options.handlers,
             closed: AtomicBool::new(false),
         })))
     }
@@ -164,10 +168,21 @@ impl Runtime {
         }
     }
 
-    /// Whether a node is there: TOOL and OBSERVE always, the others when their resources are.
+    /// One node by itself; see [`RuntimeHandler`].
+    #[must_use]
+    pub fn handler(&self, node: Node) -> RuntimeHandler {
+        RuntimeHandler {
+            runtime: self.clone(),
+            node,
+        }
+    }
+
+    /// Whether a node is there: TOOL and OBSERVE always, the others when their resources or a handler
+    /// in their place are.
     #[must_use]
     pub fn has(&self, node: Node) -> bool {
         match node {
+            node if self.0.handlers.get(node).is_some() => true,
             Node::ActTool | Node::Observe => true,
             Node::ActMcp => false,
             Node::Output => !self.0.sinks.is_empty(),
@@ -196,6 +211,13 @@ impl Runtime {
             return Err(CallError::InvalidCall {
                 reason: error.to_string(),
             });
+        }
+        if let Some(handler) = self.0.handlers.get(node) {
+            self.open()?;
+            let _permit = self
+                .admit(&Bound::new(&Limits::default(), &options), &options)
+                .await?;
+            return handler.invoke(input, options).await;
         }
         match node {
             Node::ActTool => {
@@ -402,69 +424,6 @@ impl Runtime {
             deadline: bound.deadline,
         };
         self.0.admission.admit(&claim).await
-    }
-}
-
-/// The time bound of one call; waiting counts.
-struct Bound {
-    asked: Instant,
-    deadline: Deadline,
-}
-
-impl Bound {
-    fn new(limits: &Limits, options: &InvokeOptions) -> Self {
-        let deadline_ms = options
-            .deadline_ms
-            .unwrap_or(u64::MAX)
-            .min(limits.deadline_ms);
-        let asked = Instant::now();
-        Self {
-            asked,
-            deadline: Deadline::since(asked, deadline_ms),
-        }
-    }
-
-    fn context(
-        &self,
-        permissions: Arc<Grant>,
-        options: &InvokeOptions,
-        run_on: RunOn,
-    ) -> CallContext {
-        CallContext {
-            tenant: options.caller.tenant.clone(),
-            permissions,
-            cancel: options.cancel.clone(),
-            deadline: self.deadline,
-            run_on,
-        }
-    }
-
-    /// Runs `work`, and drops it when it neither ends by the deadline nor soon after.
-    async fn race<T>(
-        &self,
-        cancel: &CancellationToken,
-        work: impl Future<Output = Result<T, CallError>>,
-        cut: impl Fn(Status, Failure) -> Result<T, CallError>,
-    ) -> Result<T, CallError> {
-        let given_up = async {
-            tokio::select! {
-                () = cancel.cancelled() => (Status::Cancelled, Failure::cancelled()),
-                () = tokio::time::sleep_until(self.deadline.at.into()) => {
-                    (Status::Timeout, Failure::deadline(self.deadline.after_ms))
-                }
-            }
-        };
-        tokio::pin!(work);
-        tokio::select! {
-            biased;
-            end = &mut work => end,
-            (status, failure) = given_up => {
-                match tokio::time::timeout(GRACE, work).await {
-                    Ok(end) => end,
-                    Err(_still_running) => cut(status, failure),
-                }
-            }
-        }
     }
 }
 

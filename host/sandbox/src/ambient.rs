@@ -155,6 +155,14 @@ fn read_bounded(file: fs::File, limit_bytes: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// Whether the process's first argument is this one.
+#[must_use]
+pub fn first_argument_is(expected: &str) -> bool {
+    std::env::args_os()
+        .nth(1)
+        .is_some_and(|first| first == expected)
+}
+
 /// The value of one environment variable, if it is set and UTF-8.
 #[must_use]
 pub fn environment(name: &str) -> Option<String> {
