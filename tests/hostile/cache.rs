@@ -88,13 +88,16 @@ impl Cached {
     fn load_when_called(&self, again: Vec<u8>) -> Plugin {
         let source = PluginSource {
             name: "made".to_owned(),
-            bytes: self.component.clone(),
+            bytes: Vec::new(),
             handles: Handles::default(),
             limits: Limits::default(),
             config: JsonObject::new(),
         };
         let reread = Box::new(move || Ok(again.clone()));
-        self.engine.load_when_called(source, reread).unwrap()
+        let digest = tidegate_engine::digest(&self.component);
+        self.engine
+            .load_when_called(source, digest, reread)
+            .unwrap()
     }
 
     /// Whether all files are ours alone again and hold what they held.

@@ -1,10 +1,10 @@
 //! The plugins that the binary carries (SPEC L4: `builtin:NAME`).
 
 use anyhow::anyhow;
-use tidegate::Reread;
 use tidegate_contract::nearest::nearest;
 
 use crate::commands;
+use crate::wanted::Component;
 
 /// A carried plugin.
 #[derive(Debug)]
@@ -21,9 +21,12 @@ pub(crate) struct Builtin {
 }
 
 impl Builtin {
-    /// Its bytes, and how to get them once more.
-    pub(crate) fn read(&'static self) -> (Vec<u8>, Reread) {
-        (self.bytes.to_vec(), Box::new(|| Ok(self.bytes.to_vec())))
+    /// Its component.
+    pub(crate) fn component(&'static self) -> Component {
+        Component {
+            digest: tidegate_engine::digest(self.bytes),
+            reread: Box::new(|| Ok(self.bytes.to_vec())),
+        }
     }
 }
 

@@ -1,17 +1,18 @@
 //! Finding the config file and what it may reach: a file that nobody chose stays inside its folder
 //! until it is trusted (SPEC L2, L4).
 
-use std::io;
-use std::path::{Component, Path, PathBuf};
+use std::path::{self, Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use tidegate::{Audit, AuditEvent, Reread};
+use tidegate::{Audit, AuditEvent};
 use tidegate_contract::Value;
-use tidegate_sandbox::{Workspace, ambient};
+use tidegate_sandbox::Workspace;
+use tidegate_sandbox::ambient::{self, Bounded};
 
 use crate::config::{Config, RootList};
 use crate::overrides::{self, Widening};
 use crate::trust::Trusted;
+use crate::wanted::Component;
 use crate::yaml;
 
 /// A config and the folder that relative paths in it mean.
@@ -99,26 +100,20 @@ pub(crate) fn load(
 }
 
 impl Loaded {
-    /// Reads a component that the file names, and says how to get it once more.
-    pub(crate) fn read_component(
-        &self,
-        path: &str,
-        limit_bytes: u64,
-    ) -> anyhow::Result<(Vec<u8>, Reread)> {
-        let reread: Reread = match self.trust {
+    /// A component that the file names.
+    pub(crate) fn component(&self, path: &str, limit_bytes: u64) -> anyhow::Result<Component> {
+        Ok(match self.trust {
             Trust::Chosen => {
                 let path = self.folder.join(path);
-                Box::new(move || ambient::read_file(&path, limit_bytes).map_err(io::Error::other))
+                Component::of_file(move || Bounded::open(&path, limit_bytes))?
             }
             Trust::Found => {
                 let (folder, path) = (self.folder.clone(), PathBuf::from(path));
-                Box::new(move || {
-                    let folder = ambient::open_folder(&folder).map_err(io::Error::other)?;
-                    ambient::read_file_in(&folder, &path, limit_bytes).map_err(io::Error::other)
-                })
+                Component::of_file(move || {
+                    Bounded::open_in(&ambient::open_folder(&folder)?, &path, limit_bytes)
+                })?
             }
-        };
-        Ok((reread()?, reread))
+        })
     }
 
     /// Opens the workspace that the file names, or the working folder.
@@ -197,5 +192,8 @@ pub(crate) fn reaches(config: &Config) -> Vec<(String, String)> {
 }
 
 fn is_outside(path: &Path) -> bool {
-    path.is_absolute() || path.components().any(|part| part == Component::ParentDir)
+    path.is_absolute()
+        || path
+            .components()
+            .any(|part| part == path::Component::ParentDir)
 }

@@ -20,7 +20,7 @@ use crate::loaded::{self, Loaded};
 use crate::overrides::Widening;
 use crate::plan::{Plan, PlannedPlugin};
 use crate::share::plugin_grant;
-use crate::wanted::{self, Role, RuntimeLimit, Wanted};
+use crate::wanted::{self, Component, Role, RuntimeLimit, Wanted};
 
 /// Everything a door needs.
 pub(crate) struct Host {
@@ -119,13 +119,15 @@ impl<'a> Assembly<'a> {
     fn add(&mut self, wanted: Wanted) -> anyhow::Result<()> {
         let source = PluginSource {
             name: wanted.name.clone(),
-            bytes: wanted.bytes,
+            // Read when they have to be compiled.
+            bytes: Vec::new(),
             handles: Handles::default(),
             limits: wanted.limits,
             config: wanted.config,
         };
-        check_digest(&source, wanted.digest.as_deref())?;
-        let plugin = self.engine.load_when_called(source, wanted.reread)?;
+        let Component { digest, reread } = wanted.component;
+        check_digest(&wanted.name, &digest, wanted.pinned.as_deref())?;
+        let plugin = self.engine.load_when_called(source, digest, reread)?;
         if let Some(audit) = &self.audit {
             audit.record(&AuditEvent::Plugin {
                 plugin: plugin.name(),
@@ -298,17 +300,13 @@ fn engine() -> anyhow::Result<Engine> {
 }
 
 /// Before anything of the component is compiled or run.
-fn check_digest(source: &PluginSource, pinned: Option<&str>) -> anyhow::Result<()> {
+fn check_digest(name: &str, digest: &str, pinned: Option<&str>) -> anyhow::Result<()> {
     let Some(pinned) = pinned else { return Ok(()) };
     let Some(hex) = pinned.strip_prefix("sha-256:") else {
-        bail!("digest of plugin `{}`: expected sha-256:HEX", source.name);
+        bail!("digest of plugin `{name}`: expected sha-256:HEX");
     };
-    let digest = tidegate_engine::digest(&source.bytes);
-    if !hex.eq_ignore_ascii_case(&digest) {
-        bail!(
-            "plugin `{}` has the digest sha-256:{digest}, not the pinned one",
-            source.name
-        );
+    if !hex.eq_ignore_ascii_case(digest) {
+        bail!("plugin `{name}` has the digest sha-256:{digest}, not the pinned one");
     }
     Ok(())
 }

@@ -6,7 +6,8 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow, bail};
-use tidegate_sandbox::{SandboxError, ambient};
+use tidegate_sandbox::SandboxError;
+use tidegate_sandbox::ambient::{self, Bounded};
 
 use crate::cli::TrustArguments;
 use crate::config::Config;
@@ -34,7 +35,9 @@ impl Trusted {
     pub(crate) fn read() -> Self {
         let read = || {
             let folder = ambient::open_cache(&ambient::user_state_folder()?).ok()?;
-            let bytes = ambient::read_file_in(&folder, Path::new(RECORDS), RECORD_BYTES).ok()?;
+            let bytes = Bounded::open_in(&folder, Path::new(RECORDS), RECORD_BYTES)
+                .and_then(Bounded::read)
+                .ok()?;
             String::from_utf8(bytes).ok()
         };
         let record = |line: &str| {

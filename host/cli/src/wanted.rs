@@ -6,7 +6,9 @@ use anyhow::{Context as _, bail};
 use tidegate::{Reread, SchemaCheck};
 use tidegate_contract::limits::parse_limit;
 use tidegate_contract::{JsonObject, Limits};
-use tidegate_sandbox::ambient;
+use tidegate_engine::Digester;
+use tidegate_sandbox::SandboxError;
+use tidegate_sandbox::ambient::Bounded;
 
 use crate::builtin::{self, Builtin};
 use crate::cli::PluginArguments;
@@ -16,13 +18,32 @@ use crate::loaded::Loaded;
 /// Largest component file.
 const COMPONENT_BYTES: u64 = 256 * 1024 * 1024;
 
+/// A component that may not have to be held: what it is, and how to read it.
+pub(crate) struct Component {
+    pub(crate) digest: String,
+    pub(crate) reread: Reread,
+}
+
+impl Component {
+    /// A file, opened by `open` each time that it is read.
+    pub(crate) fn of_file(
+        open: impl Fn() -> Result<Bounded, SandboxError> + Send + Sync + 'static,
+    ) -> Result<Self, SandboxError> {
+        let mut digester = Digester::default();
+        open()?.each_piece(|piece| digester.take(piece))?;
+        Ok(Self {
+            digest: digester.finish(),
+            reread: Box::new(move || open().and_then(Bounded::read).map_err(io::Error::other)),
+        })
+    }
+}
+
 /// A plugin before it is loaded.
 pub(crate) struct Wanted {
     pub(crate) name: String,
-    pub(crate) bytes: Vec<u8>,
-    /// Gives the same bytes once more.
-    pub(crate) reread: Reread,
-    pub(crate) digest: Option<String>,
+    pub(crate) component: Component,
+    /// The digest that it must have.
+    pub(crate) pinned: Option<String>,
     pub(crate) prefix: String,
     pub(crate) grants: Option<Grants>,
     pub(crate) limits: Limits,
@@ -40,12 +61,11 @@ pub(crate) enum Role {
 }
 
 impl Wanted {
-    fn new(name: &str, (bytes, reread): (Vec<u8>, Reread), limits: Limits) -> Self {
+    fn new(name: &str, component: Component, limits: Limits) -> Self {
         Self {
             name: name.to_owned(),
-            bytes,
-            reread,
-            digest: None,
+            component,
+            pinned: None,
             prefix: String::new(),
             grants: None,
             limits,
@@ -70,7 +90,7 @@ impl Wanted {
                 Role::Tools
             },
             prints: builtin.prints,
-            ..Self::new(builtin.name, builtin.read(), limits)
+            ..Self::new(builtin.name, builtin.component(), limits)
         })
     }
 }
@@ -129,9 +149,7 @@ pub(crate) fn wanted(arguments: &PluginArguments, loaded: &Loaded) -> anyhow::Re
     }
     for path in &arguments.plugin {
         let owned = path.clone();
-        let reread: Reread =
-            Box::new(move || ambient::read_file(&owned, COMPONENT_BYTES).map_err(io::Error::other));
-        let component = (reread()?, reread);
+        let component = Component::of_file(move || Bounded::open(&owned, COMPONENT_BYTES))?;
         let name = path.file_stem().unwrap_or(path.as_os_str());
         let limits = limits(arguments, loaded, &LimitValues::default())?;
         wanted.push(Wanted::new(&name.to_string_lossy(), component, limits));
@@ -150,15 +168,12 @@ fn configured(
         Some(name) => {
             let builtin = builtin::named(name)?;
             config = settings(builtin, entry.config, loaded)?;
-            (builtin.read(), builtin.prints)
+            (builtin.component(), builtin.prints)
         }
-        None => (
-            loaded.read_component(entry.component, COMPONENT_BYTES)?,
-            false,
-        ),
+        None => (loaded.component(entry.component, COMPONENT_BYTES)?, false),
     };
     Ok(Wanted {
-        digest: entry.digest.clone(),
+        pinned: entry.digest.clone(),
         grants: entry.grants.clone(),
         config,
         prints,

@@ -48,7 +48,9 @@ fn run<T>(
     guest: impl FnOnce(&mut Store<CallState>) -> wasmtime::Result<T>,
 ) -> Result<T, Ending> {
     let _ticking = loaded.engine.ticker.running();
-    guest(store).map_err(|error| ending::classify(&error, store.data()))
+    let end = guest(store);
+    store.data_mut().watch.end();
+    end.map_err(|error| ending::classify(&error, store.data()))
 }
 
 /// The limits of one call: the plugin's, with the deadline that its caller set.

@@ -150,17 +150,21 @@ impl LazyCode {
     }
 }
 
-fn reread_as(reread: Option<&Reread>, name: &str, expected: &str) -> Result<Vec<u8>, CallError> {
+pub(crate) fn reread_as(
+    reread: Option<&Reread>,
+    name: &str,
+    expected: &str,
+) -> Result<Vec<u8>, CallError> {
     let reread = reread.ok_or_else(|| fault(name, "its bytes can't be read again"))?;
     let bytes = reread().map_err(|error| fault(name, &error.to_string()))?;
     if digest(&bytes) != expected {
-        return Err(fault(name, "its file has changed since it was loaded"));
+        return Err(fault(name, "its file has changed since it was first read"));
     }
     Ok(bytes)
 }
 
 fn fault(name: &str, reason: &str) -> CallError {
     CallError::HostFault {
-        reason: format!("plugin `{name}` can't be compiled again: {reason}"),
+        reason: format!("plugin `{name}` can't be compiled: {reason}"),
     }
 }

@@ -18,6 +18,7 @@ use crate::admission::{Admission, Need};
 use crate::cache::Cache;
 use crate::code;
 use crate::command::{self, CommandComponent};
+use crate::courtesy;
 use crate::error::EngineError;
 use crate::plugin::{self, Plugin, PluginSource, Reread};
 use crate::saturating::to_usize;
@@ -72,6 +73,8 @@ pub(crate) struct Shared {
     pub(crate) slots: u32,
     /// What the pool has: a full pool refuses at once, so nothing enters it without a permit.
     pub(crate) admission: Admission,
+    /// Whether a guest that computes for long can make way for others.
+    pub(crate) courtesy: bool,
     threads: Threads,
 }
 
@@ -121,6 +124,7 @@ impl Engine {
             loading: Mutex::default(),
             slots,
             admission,
+            courtesy: courtesy::is_possible(),
             threads,
         };
         Ok(Self(Arc::new(shared)))
@@ -175,8 +179,9 @@ impl Engine {
 
 impl Engine {
     /// As [`load`](Self::load), on the calling thread, for a host with many plugins of which it calls a
-    /// few: a component that the cache knows is not mapped before its first call. Should its entry be
-    /// damaged then, it is compiled again from what `reread` gives, which must be the same bytes.
+    /// few: a component that the cache knows by its `digest` is not mapped before its first call. What
+    /// has to be compiled, now or since the entry is damaged then, is taken from `reread`, which must
+    /// give bytes of that digest; the source's own may be left empty.
     ///
     /// # Errors
     ///
@@ -184,6 +189,7 @@ impl Engine {
     pub fn load_when_called(
         &self,
         source: PluginSource,
+        digest: String,
         reread: Reread,
     ) -> Result<Plugin, EngineError> {
         // Asking for definitions may wait, and not for the caller's own timers.
@@ -193,7 +199,7 @@ impl Engine {
             .loading
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        Plugin::load_when_called(&self.0, source, reread)
+        Plugin::load_when_called(&self.0, source, digest, reread)
     }
 }
 
@@ -280,6 +286,8 @@ fn config(slots: u32) -> Config {
         .total_core_instances(components.saturating_mul(core_instances))
         .total_memories(calls.memories.saturating_add(MAX_MEMORIES))
         .total_tables(calls.tables.saturating_add(MAX_TABLES))
+        // Guests run on the stacks of their threads.
+        .total_stacks(0)
         .max_core_instances_per_component(core_instances)
         .max_memories_per_component(MAX_MEMORIES)
         .max_tables_per_component(MAX_TABLES)

@@ -15,9 +15,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::admission::{Claim, Need, Permit};
 use crate::call::{self, Unsaid};
-use crate::code::{Code, LazyCode};
+use crate::code::{self, Code, LazyCode};
 use crate::command::Executor;
 use crate::convert;
+use crate::courtesy::Courtesy;
 use crate::engine::Shared;
 use crate::error::EngineError;
 use crate::exports::Asked;
@@ -40,8 +41,8 @@ pub struct PluginSource {
     pub config: JsonObject,
 }
 
-/// Gives the bytes of a component once more, should the cache lose what was compiled of them before the
-/// plugin's first call.
+/// Gives the bytes of a component: when it has to be compiled, which may be at the plugin's first
+/// call.
 pub type Reread = Box<dyn Fn() -> std::io::Result<Vec<u8>> + Send + Sync>;
 
 /// One loaded plugin. Cloning gives another handle to the same one.
@@ -141,15 +142,20 @@ impl Plugin {
     pub(crate) fn load_when_called(
         engine: &Arc<Shared>,
         source: PluginSource,
+        digest: String,
         reread: Reread,
     ) -> Result<Self, EngineError> {
-        let digest = digest(&source.bytes);
         let known = engine
             .cache
             .as_ref()
             .and_then(|cache| cache.summary(&digest));
         let Some(summary) = known else {
-            return Self::load(engine, source);
+            let read = code::reread_as(Some(&reread), &source.name, &digest);
+            let bytes = read.map_err(|error| EngineError::Ask {
+                plugin: source.name.clone(),
+                source: error,
+            })?;
+            return Self::load(engine, PluginSource { bytes, ..source });
         };
         let PluginSource {
             name,
@@ -320,7 +326,8 @@ impl Plugin {
 
     fn watch(&self, options: CallOptions) -> Watch {
         let cpu_budget = Duration::from_millis(self.limits().cpu_ms);
-        Watch::start(options.deadline, cpu_budget, options.cancel)
+        let courtesy = Courtesy::new(self.0.engine.courtesy);
+        Watch::start(options.deadline, cpu_budget, options.cancel, courtesy)
     }
 
     async fn on_guest_thread<T: Send + 'static>(
@@ -399,7 +406,8 @@ fn definitions(loaded: &Loaded) -> Result<Vec<ToolDefinition>, EngineError> {
     let limits = &loaded.setup.limits;
     let deadline = Deadline::after_ms(limits.deadline_ms);
     let cpu_budget = Duration::from_millis(limits.cpu_ms);
-    let watch = Watch::start(deadline, cpu_budget, CancellationToken::new());
+    let courtesy = Courtesy::new(loaded.engine.courtesy);
+    let watch = Watch::start(deadline, cpu_budget, CancellationToken::new(), courtesy);
     let defined = call::definitions(loaded, watch).map_err(|source| EngineError::Ask {
         plugin: plugin(),
         source,
@@ -424,6 +432,23 @@ fn definitions(loaded: &Loaded) -> Result<Vec<ToolDefinition>, EngineError> {
 #[must_use]
 pub fn digest(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
+}
+
+/// Takes the [`digest`] of bytes that come in pieces.
+#[derive(Clone, Debug, Default)]
+pub struct Digester(Sha256);
+
+impl Digester {
+    /// Takes the next piece.
+    pub fn take(&mut self, piece: &[u8]) {
+        self.0.update(piece);
+    }
+
+    /// The digest of all pieces.
+    #[must_use]
+    pub fn finish(self) -> String {
+        hex(&self.0.finalize())
+    }
 }
 
 fn hex(bytes: &[u8]) -> String {

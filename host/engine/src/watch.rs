@@ -6,6 +6,7 @@ use rustix::time::{ClockId, clock_gettime};
 use tokio_util::sync::CancellationToken;
 
 use crate::breach::Breach;
+use crate::courtesy::Courtesy;
 use crate::ticker::TICK;
 
 /// When a call ends at the latest, and the limit that says so.
@@ -44,6 +45,7 @@ pub(crate) struct Watch {
     /// The thread's CPU time when the call started, from the first tick on: reading that clock costs
     /// as much as a tenth of a short call, and a short call sees no tick.
     cpu_start: Option<Duration>,
+    courtesy: Courtesy,
     cancel: CancellationToken,
 }
 
@@ -53,12 +55,14 @@ impl Watch {
         deadline: Deadline,
         cpu_budget: Duration,
         cancel: CancellationToken,
+        courtesy: Courtesy,
     ) -> Self {
         Self {
             deadline,
             started: Instant::now(),
             cpu_budget,
             cpu_start: None,
+            courtesy,
             cancel,
         }
     }
@@ -87,7 +91,14 @@ impl Watch {
         let start = *self
             .cpu_start
             .get_or_insert_with(|| now.saturating_sub(before));
-        (now.saturating_sub(start) >= self.cpu_budget).then_some(Breach::Cpu)
+        let computed = now.saturating_sub(start);
+        self.courtesy.after(computed);
+        (computed >= self.cpu_budget).then_some(Breach::Cpu)
+    }
+
+    /// Ends the watch. Must be asked on the thread that ran the guest.
+    pub(crate) fn end(&mut self) {
+        self.courtesy.end();
     }
 
     pub(crate) fn deadline(&self) -> Deadline {

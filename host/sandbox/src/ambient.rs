@@ -75,19 +75,119 @@ pub fn open_folder(path: &Path) -> Result<Dir, SandboxError> {
     })
 }
 
+/// A regular file that the operator named, with the most that is read of it.
+#[derive(Debug)]
+pub struct Bounded {
+    file: fs::File,
+    path: PathBuf,
+    limit_bytes: u64,
+}
+
+impl Bounded {
+    /// Opens a file, which is not read yet.
+    ///
+    /// # Errors
+    ///
+    /// [`SandboxError::File`] when it can't be opened or is not a regular file.
+    pub fn open(path: &Path, limit_bytes: u64) -> Result<Self, SandboxError> {
+        let mut options = fs::OpenOptions::new();
+        options.read(true).custom_flags(nonblocking());
+        Self::checked(options.open(path), path, limit_bytes)
+    }
+
+    /// Opens a file inside an open folder; links can't lead out of the folder.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Self::open).
+    pub fn open_in(folder: &Dir, path: &Path, limit_bytes: u64) -> Result<Self, SandboxError> {
+        let mut options = cap_std::fs::OpenOptions::new();
+        cap_std::fs::OpenOptionsExt::custom_flags(options.read(true), nonblocking());
+        let opened = folder.open_with(path, &options);
+        Self::checked(opened.map(cap_std::fs::File::into_std), path, limit_bytes)
+    }
+
+    fn checked(
+        opened: io::Result<fs::File>,
+        path: &Path,
+        limit_bytes: u64,
+    ) -> Result<Self, SandboxError> {
+        let regular = opened.and_then(|file| {
+            if file.metadata()?.is_file() {
+                return Ok(file);
+            }
+            let kind = io::ErrorKind::InvalidInput;
+            Err(io::Error::new(kind, "not a regular file"))
+        });
+        match regular {
+            Ok(file) => Ok(Self {
+                file,
+                path: path.to_owned(),
+                limit_bytes,
+            }),
+            Err(source) => Err(SandboxError::File {
+                path: path.display().to_string(),
+                source,
+            }),
+        }
+    }
+
+    /// Reads the whole file.
+    ///
+    /// # Errors
+    ///
+    /// [`SandboxError::File`] when it can't be read or is larger than the limit.
+    pub fn read(self) -> Result<Vec<u8>, SandboxError> {
+        let length = self.file.metadata().map_or(0, |metadata| metadata.len());
+        let length = length.min(self.limit_bytes).saturating_add(1);
+        let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or(0));
+        self.each_piece(|piece| bytes.extend_from_slice(piece))?;
+        Ok(bytes)
+    }
+
+    /// Reads the file in pieces, for what need not be held whole.
+    ///
+    /// # Errors
+    ///
+    /// As [`read`](Self::read).
+    pub fn each_piece(mut self, mut take: impl FnMut(&[u8])) -> Result<(), SandboxError> {
+        let mut piece = vec![0; PIECE_BYTES];
+        let mut left = self.limit_bytes;
+        loop {
+            let read = match self.file.read(&mut piece) {
+                Ok(0) => return Ok(()),
+                Ok(read) => piece.get(..read).unwrap_or_default(),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(self.failed(error)),
+            };
+            let length = u64::try_from(read.len()).unwrap_or(u64::MAX);
+            let Some(rest) = left.checked_sub(length) else {
+                let reason = format!("larger than {} bytes", self.limit_bytes);
+                return Err(self.failed(io::Error::new(io::ErrorKind::FileTooLarge, reason)));
+            };
+            left = rest;
+            take(read);
+        }
+    }
+
+    fn failed(&self, source: io::Error) -> SandboxError {
+        SandboxError::File {
+            path: self.path.display().to_string(),
+            source,
+        }
+    }
+}
+
+/// Bytes of a file that are read at a time: as much as stays in the processor's cache.
+const PIECE_BYTES: usize = 64 * 1024;
+
 /// Reads a file the operator named, up to `limit_bytes`.
 ///
 /// # Errors
 ///
 /// [`SandboxError::File`] when it can't be read, is not a regular file, or is larger.
 pub fn read_file(path: &Path, limit_bytes: u64) -> Result<Vec<u8>, SandboxError> {
-    let failed = |source| SandboxError::File {
-        path: path.display().to_string(),
-        source,
-    };
-    let mut options = fs::OpenOptions::new();
-    options.read(true).custom_flags(nonblocking());
-    read_bounded(options.open(path).map_err(failed)?, limit_bytes).map_err(failed)
+    Bounded::open(path, limit_bytes)?.read()
 }
 
 /// Opens a file the operator named to append to, making it where it is missing, for this user alone.
@@ -114,45 +214,9 @@ pub fn now_ms() -> u64 {
     })
 }
 
-/// Reads a file inside an open folder, up to `limit_bytes`; links can't lead out of the folder.
-///
-/// # Errors
-///
-/// [`SandboxError::File`] when it can't be read, is not a regular file, or is larger.
-pub fn read_file_in(folder: &Dir, path: &Path, limit_bytes: u64) -> Result<Vec<u8>, SandboxError> {
-    let failed = |source| SandboxError::File {
-        path: path.display().to_string(),
-        source,
-    };
-    let mut options = cap_std::fs::OpenOptions::new();
-    cap_std::fs::OpenOptionsExt::custom_flags(options.read(true), nonblocking());
-    let file = folder.open_with(path, &options).map_err(failed)?.into_std();
-    read_bounded(file, limit_bytes).map_err(failed)
-}
-
 /// Opening a FIFO must not wait for its other end.
 fn nonblocking() -> i32 {
     rustix::fs::OFlags::NONBLOCK.bits().cast_signed()
-}
-
-fn read_bounded(file: fs::File, limit_bytes: u64) -> io::Result<Vec<u8>> {
-    let metadata = file.metadata()?;
-    if !metadata.is_file() {
-        return Err(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            "not a regular file",
-        ));
-    }
-    let size = metadata.len().min(limit_bytes).saturating_add(1);
-    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
-    let read = file
-        .take(limit_bytes.saturating_add(1))
-        .read_to_end(&mut bytes)?;
-    if u64::try_from(read).is_ok_and(|read| read > limit_bytes) {
-        let reason = format!("larger than {limit_bytes} bytes");
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, reason));
-    }
-    Ok(bytes)
 }
 
 /// Whether the process's first argument is this one.
