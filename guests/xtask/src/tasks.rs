@@ -73,6 +73,11 @@ fn dependencies(workspace: &Workspace) -> Result<(), Failure> {
 /// Measures, in the bench profile.
 pub(crate) fn figures(workspace: &Workspace, arguments: &[OsString]) -> Result<(), Failure> {
     guests::build(workspace)?;
+    // Some figures are of the program; the bench profile's dependencies are those of release.
+    step::run(
+        workspace,
+        workspace.cargo(&["build", "--workspace", "--release", "--bin", "tidegate"]),
+    )?;
     let bench = workspace.cargo(&["bench", "--workspace", "--bench", "figures"]);
     step::run(workspace, handing_on(bench, arguments))
 }

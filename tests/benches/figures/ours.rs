@@ -9,7 +9,7 @@ use tidegate_contract::grant::{Grant, parse_allow};
 use tidegate_contract::json::JsonBounds;
 use tidegate_contract::{CallId, Document, JsonObject, Limits, ToolCall, ToolName};
 
-/// A runtime over the `probe` guest.
+/// A runtime over one guest.
 pub(crate) struct Ours {
     pub(crate) threads: tokio::runtime::Runtime,
     pub(crate) runtime: Runtime,
@@ -29,7 +29,13 @@ pub(crate) async fn load(engine: &Engine, name: &str, bytes: Vec<u8>) -> Plugin 
 }
 
 impl Ours {
+    /// A runtime over the `probe` guest, whose `echo` gets these arguments.
     pub(crate) fn new(bytes: Vec<u8>, arguments: &str) -> Self {
+        Self::of(bytes, arguments)
+    }
+
+    /// The same over any guest.
+    pub(crate) fn of(bytes: Vec<u8>, arguments: &str) -> Self {
         let threads = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
@@ -41,7 +47,7 @@ impl Ours {
             drop(tools.register(tool).unwrap());
         }
         let mut sandbox = Grant::default();
-        parse_allow("tool=echo", &mut sandbox).unwrap();
+        parse_allow("tool=*", &mut sandbox).unwrap();
         let runtime = Runtime::new(RuntimeOptions {
             sandbox,
             tools,
@@ -64,6 +70,29 @@ impl Ours {
             name: ToolName::new("echo").unwrap(),
             arguments: Document::parse(self.arguments.clone(), &bounds).unwrap(),
         }
+    }
+
+    /// A call of another tool of the guest, without arguments.
+    pub(crate) fn call_of(&self, name: &str) -> ToolCall {
+        ToolCall {
+            name: ToolName::new(name).unwrap(),
+            arguments: Document::parse("{}".to_owned(), &JsonBounds::default()).unwrap(),
+            ..self.parsed()
+        }
+    }
+
+    /// Calls at once from one thread that serves them all; how many were answered.
+    pub(crate) fn at_once(&self, calls: usize) -> usize {
+        self.threads.block_on(async {
+            let mut running = tokio::task::JoinSet::new();
+            for _ in 0..calls {
+                let (runtime, call) = (self.runtime.clone(), self.parsed());
+                running
+                    .spawn(async move { runtime.act_tool(call, InvokeOptions::default()).await });
+            }
+            let ends = running.join_all().await;
+            ends.iter().filter(|end| end.is_ok()).count()
+        })
     }
 
     /// One call on the calling thread.

@@ -5,15 +5,17 @@ use std::time::{Duration, Instant};
 use rustix::time::{ClockId, clock_gettime};
 
 /// Calls of one batch.
-const CALLS: u32 = 250;
+const CALLS: u32 = 2_000;
 
 /// Batches of each; they alternate, so that all see the same machine.
-const ROUNDS: usize = 40;
+const ROUNDS: usize = 20;
 
-/// Medians per call, in seconds: CPU of the whole process, and wall time.
+/// Medians per call, in seconds: CPU of the whole process, of the calling thread, and wall time.
 #[derive(Clone, Copy)]
 pub(crate) struct Cost {
     pub(crate) cpu: f64,
+    /// CPU of the calling thread alone.
+    pub(crate) thread: f64,
     pub(crate) wall: f64,
 }
 
@@ -31,17 +33,19 @@ pub(crate) fn compare<const N: usize>(mut calls: [&mut dyn FnMut(); N]) -> [Cost
     }
     samples.map(|samples| Cost {
         cpu: median(&samples, |cost| cost.cpu),
+        thread: median(&samples, |cost| cost.thread),
         wall: median(&samples, |cost| cost.wall),
     })
 }
 
 fn batch(call: &mut dyn FnMut()) -> Cost {
-    let (cpu, wall) = (process_cpu(), Instant::now());
+    let (cpu, thread, wall) = (process_cpu(), thread_cpu(), Instant::now());
     for _ in 0..CALLS {
         call();
     }
     Cost {
         cpu: (process_cpu().saturating_sub(cpu) / CALLS).as_secs_f64(),
+        thread: (thread_cpu().saturating_sub(thread) / CALLS).as_secs_f64(),
         wall: (wall.elapsed() / CALLS).as_secs_f64(),
     }
 }
@@ -49,12 +53,25 @@ fn batch(call: &mut dyn FnMut()) -> Cost {
 fn median(samples: &[Cost], pick: fn(&Cost) -> f64) -> f64 {
     let mut values: Vec<f64> = samples.iter().map(pick).collect();
     values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap()
+    percentile(&values, 50)
+}
+
+/// The value below which so many of a hundred sorted ones are.
+pub(crate) fn percentile(sorted: &[f64], percent: usize) -> f64 {
+    sorted.get(sorted.len() * percent / 100).copied().unwrap()
 }
 
 /// CPU time of all threads of this process.
 pub(crate) fn process_cpu() -> Duration {
-    let time = clock_gettime(ClockId::ProcessCPUTime);
+    cpu(ClockId::ProcessCPUTime)
+}
+
+fn thread_cpu() -> Duration {
+    cpu(ClockId::ThreadCPUTime)
+}
+
+fn cpu(clock: ClockId) -> Duration {
+    let time = clock_gettime(clock);
     Duration::new(
         time.tv_sec.try_into().unwrap(),
         time.tv_nsec.try_into().unwrap(),
@@ -73,18 +90,32 @@ pub(crate) fn plain(figure: &str, value: &str) {
 
 /// A ratio that must not be over its goal.
 pub(crate) fn at_most(figure: &str, ratio: f64, goal: f64) {
-    judged(figure, ratio, goal, ratio <= goal);
+    judged(figure, &times(ratio), &times(goal), ratio <= goal);
 }
 
 /// A ratio that must reach its goal.
 pub(crate) fn at_least(figure: &str, ratio: f64, goal: f64) {
-    judged(figure, ratio, goal, ratio >= goal);
+    judged(figure, &times(ratio), &times(goal), ratio >= goal);
 }
 
-fn judged(figure: &str, ratio: f64, goal: f64, met: bool) {
-    let (value, goal) = (format!("{ratio:.2} x"), format!("{goal:.2} x"));
+/// A time in seconds that must not be over its goal.
+pub(crate) fn ms_at_most(figure: &str, seconds: f64, goal: f64) {
+    judged(figure, &ms(seconds), &ms(goal), seconds <= goal);
+}
+
+/// Memory that must not be over its goal.
+pub(crate) fn kib_at_most(figure: &str, kib: u64, goal: u64) {
+    let shown = |kib: u64| format!("{kib} KiB");
+    judged(figure, &shown(kib), &shown(goal), kib <= goal);
+}
+
+fn judged(figure: &str, value: &str, goal: &str, met: bool) {
     let result = if met { "MET" } else { "MISSED" };
     println!("{figure:<58} {value:>10}  {goal:>8}  {result}");
+}
+
+fn times(ratio: f64) -> String {
+    format!("{ratio:.2} x")
 }
 
 /// Seconds as microseconds.
