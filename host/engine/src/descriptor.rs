@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use rustix::fs::Timestamps;
 use tidegate_sandbox::denial::Kind;
-use tidegate_sandbox::files;
+use tidegate_sandbox::files::{self, Follow};
+use tidegate_sandbox::names;
 use wasmtime::component::Resource;
 use wasmtime_wasi::OpenMode;
 use wasmtime_wasi::filesystem::Descriptor;
@@ -15,7 +16,7 @@ use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
 use wasmtime_wasi::p2::bindings::sync::filesystem::types;
 use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, FsError, FsResult, ReaddirIterator};
 
-use crate::files::{Entries, Files, open_request, short, timespec, writes};
+use crate::files::{Entries, Files, open_request, plain, short, timespec, writes};
 use crate::streams::{FileSink, FileStream};
 
 type Fd = Resource<Descriptor>;
@@ -99,8 +100,8 @@ impl types::HostDescriptor for Files<'_> {
     }
 
     fn symlink_at(&mut self, fd: Fd, target: String, link: String) -> FsResult<()> {
-        short(&target)?;
-        short(&link)?;
+        plain(&target)?;
+        plain(&link)?;
         let outcome = if files::link_stays_inside(Path::new(&target)) {
             self.view.symlink_at(fd, target, link.clone())
         } else {
@@ -117,8 +118,8 @@ impl types::HostDescriptor for Files<'_> {
         new_fd: Fd,
         new_path: String,
     ) -> FsResult<()> {
-        short(&old_path)?;
-        short(&new_path)?;
+        plain(&old_path)?;
+        plain(&new_path)?;
         let outcome = if self.may_move(&fd)? {
             self.view
                 .link_at(fd, flags, old_path, new_fd, new_path.clone())
@@ -135,8 +136,8 @@ impl types::HostDescriptor for Files<'_> {
         new_fd: Fd,
         new_path: String,
     ) -> FsResult<()> {
-        short(&old_path)?;
-        short(&new_path)?;
+        plain(&old_path)?;
+        plain(&new_path)?;
         let outcome = if self.may_move(&fd)? {
             self.view.rename_at(fd, old_path.clone(), new_fd, new_path)
         } else {
@@ -146,19 +147,19 @@ impl types::HostDescriptor for Files<'_> {
     }
 
     fn create_directory_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
-        short(&path)?;
+        plain(&path)?;
         let outcome = self.view.create_directory_at(fd, path.clone());
         self.note(Kind::Write, &path, outcome)
     }
 
     fn remove_directory_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
-        short(&path)?;
+        plain(&path)?;
         let outcome = self.view.remove_directory_at(fd, path.clone());
         self.note(Kind::Write, &path, outcome)
     }
 
     fn unlink_file_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
-        short(&path)?;
+        plain(&path)?;
         let outcome = self.view.unlink_file_at(fd, path.clone());
         self.note(Kind::Write, &path, outcome)
     }
@@ -171,7 +172,7 @@ impl types::HostDescriptor for Files<'_> {
         accessed: types::NewTimestamp,
         modified: types::NewTimestamp,
     ) -> FsResult<()> {
-        short(&path)?;
+        plain(&path)?;
         let times = Timestamps {
             last_access: timespec(accessed)?,
             last_modification: timespec(modified)?,
@@ -234,12 +235,16 @@ impl types::HostDescriptor for Files<'_> {
         path: String,
     ) -> FsResult<types::DescriptorStat> {
         short(&path)?;
-        let outcome = self.view.stat_at(fd, flags, path.clone());
+        let outcome = if names::has_bytes(&path) {
+            self.stat_bytes(&fd, &path, follow(flags))
+        } else {
+            self.view.stat_at(fd, flags, path.clone())
+        };
         self.note(Kind::Read, &path, outcome)
     }
 
     fn readlink_at(&mut self, fd: Fd, path: String) -> FsResult<String> {
-        short(&path)?;
+        plain(&path)?;
         let outcome = self.view.readlink_at(fd, path.clone());
         self.note(Kind::Read, &path, outcome)
     }
@@ -260,6 +265,9 @@ impl types::HostDescriptor for Files<'_> {
         path: String,
     ) -> FsResult<types::MetadataHashValue> {
         short(&path)?;
+        if names::has_bytes(&path) {
+            return self.hash_bytes(&fd, &path, follow(flags));
+        }
         self.view.metadata_hash_at(fd, flags, path)
     }
 
@@ -303,6 +311,14 @@ impl types::HostDescriptor for Files<'_> {
 
     fn drop(&mut self, fd: Fd) -> wasmtime::Result<()> {
         types::HostDescriptor::drop(&mut self.view, fd)
+    }
+}
+
+fn follow(flags: types::PathFlags) -> Follow {
+    if flags.contains(types::PathFlags::SYMLINK_FOLLOW) {
+        Follow::Yes
+    } else {
+        Follow::No
     }
 }
 

@@ -4,17 +4,17 @@
 //! stays on the calling thread, folders are listed lazily, links can't be made to lead out, a
 //! write-only grant can't read, and what was denied is recorded.
 
-use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
 
 use cap_primitives::fs::{DirEntry, FileType, FileTypeExt as _};
 use rustix::fs::{Timespec, UTIME_NOW, UTIME_OMIT};
 use tidegate_sandbox::denial::{Denial, Kind};
-use tidegate_sandbox::files::{self, OpenRequest, Opened};
-use tidegate_sandbox::{Access, Folder};
+use tidegate_sandbox::files::{self, Follow, OpenRequest, Opened};
+use tidegate_sandbox::{Access, Folder, names};
 use wasmtime::component::{HasData, Resource};
 use wasmtime_wasi::filesystem::{Descriptor, Dir, File, WasiFilesystemCtxView};
+use wasmtime_wasi::p2::bindings::clocks::wall_clock::Datetime;
 use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
 use wasmtime_wasi::p2::bindings::sync::filesystem::types;
 use wasmtime_wasi::p2::{FsError, FsResult};
@@ -84,6 +84,15 @@ pub(crate) fn short(path: &str) -> FsResult<()> {
     Ok(())
 }
 
+/// As [`short`], for what is done by wasmtime-wasi, which takes paths that are text only.
+pub(crate) fn plain(path: &str) -> FsResult<()> {
+    short(path)?;
+    if names::has_bytes(path) {
+        return Err(ErrorCode::IllegalByteSequence.into());
+    }
+    Ok(())
+}
+
 impl Files<'_> {
     pub(crate) fn dir(&self, descriptor: &Resource<Descriptor>) -> FsResult<&Dir> {
         match self.view.table.get(descriptor)? {
@@ -116,7 +125,7 @@ impl Files<'_> {
         (request, open_mode): (OpenRequest, OpenMode),
     ) -> FsResult<Resource<Descriptor>> {
         self.opened.room()?;
-        match files::open(&parent.dir, Path::new(path), request)? {
+        match files::open(&parent.dir, Path::new(&*names::for_system(path)), request)? {
             Opened::Folder(dir) => {
                 let dir = Dir::new(dir, parent.perms, open_mode & parent.open_mode, true);
                 self.opened.hold(&dir.dir);
@@ -147,6 +156,58 @@ impl Files<'_> {
             listing,
             _held: held,
         })?)
+    }
+
+    /// The status of a path whose name is not text.
+    pub(crate) fn stat_bytes(
+        &self,
+        fd: &Resource<Descriptor>,
+        path: &str,
+        follow: Follow,
+    ) -> FsResult<types::DescriptorStat> {
+        let status = self.status_of_bytes(fd, path, follow)?;
+        let time = |(seconds, nanoseconds): (i64, i64)| {
+            Some(Datetime {
+                seconds: u64::try_from(seconds).ok()?,
+                nanoseconds: u32::try_from(nanoseconds).ok()?,
+            })
+        };
+        Ok(types::DescriptorStat {
+            type_: type_of(status.mode),
+            link_count: status.links,
+            size: status.size_bytes,
+            data_access_timestamp: time(status.accessed),
+            data_modification_timestamp: time(status.modified),
+            status_change_timestamp: time(status.changed),
+        })
+    }
+
+    /// What tells two files apart, for a path whose name is not text.
+    pub(crate) fn hash_bytes(
+        &self,
+        fd: &Resource<Descriptor>,
+        path: &str,
+        follow: Follow,
+    ) -> FsResult<types::MetadataHashValue> {
+        let status = self.status_of_bytes(fd, path, follow)?;
+        Ok(types::MetadataHashValue {
+            lower: status.inode,
+            upper: status.device,
+        })
+    }
+
+    fn status_of_bytes(
+        &self,
+        fd: &Resource<Descriptor>,
+        path: &str,
+        follow: Follow,
+    ) -> FsResult<files::Status> {
+        let path = names::for_system(path);
+        Ok(files::status(
+            &self.dir(fd)?.dir,
+            Path::new(&*path),
+            follow,
+        )?)
     }
 
     /// Whether a name may be moved or linked from one folder to another: from where it can't be
@@ -243,11 +304,26 @@ pub(crate) fn writes(oflags: types::OpenFlags, flags: types::DescriptorFlags) ->
 
 fn entry(entry: std::io::Result<DirEntry>) -> FsResult<types::DirectoryEntry> {
     let entry = entry?;
-    let illegal = |_: OsString| FsError::from(ErrorCode::IllegalByteSequence);
     Ok(types::DirectoryEntry {
         type_: descriptor_type(entry.file_type()?),
-        name: entry.file_name().into_string().map_err(illegal)?,
+        name: names::for_plugin(entry.file_name()),
     })
+}
+
+fn type_of(mode: u32) -> types::DescriptorType {
+    use rustix::fs::FileType;
+    use types::DescriptorType as Type;
+
+    match FileType::from_raw_mode(mode) {
+        FileType::RegularFile => Type::RegularFile,
+        FileType::Directory => Type::Directory,
+        FileType::Symlink => Type::SymbolicLink,
+        FileType::Fifo => Type::Fifo,
+        FileType::Socket => Type::Socket,
+        FileType::CharacterDevice => Type::CharacterDevice,
+        FileType::BlockDevice => Type::BlockDevice,
+        FileType::Unknown => Type::Unknown,
+    }
 }
 
 fn descriptor_type(kind: FileType) -> types::DescriptorType {

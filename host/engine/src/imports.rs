@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use tidegate_contract::failure::host_failure;
 use tidegate_contract::limits::{LOG_LINE_BYTES, LOG_LINES};
 use tidegate_contract::{Failure, text};
-use tidegate_sandbox::Access;
 use tidegate_sandbox::command::{CommandRun, OutputBounds};
 use tidegate_sandbox::denial::{Denial, Kind};
 use tidegate_sandbox::files::{self, Follow, Status};
+use tidegate_sandbox::{Access, names};
 
 use crate::bindings::tidegate::plugin::{artifacts, context, exec, file_status, parts, types};
 use crate::command;
@@ -157,7 +157,8 @@ impl file_status::Host for CallState {
         } else {
             below
         };
-        match files::status(dir, below, follow) {
+        let below = names::for_system(below.to_str().unwrap_or_default());
+        match files::status(dir, Path::new(&*below), follow) {
             Ok(status) => Ok(Ok(status.into())),
             Err(error) => {
                 if error.kind() == std::io::ErrorKind::PermissionDenied {

@@ -23,6 +23,7 @@ pub mod egress;
 pub mod error;
 pub mod files;
 pub mod handles;
+pub mod names;
 pub mod output;
 
 pub use ambient::Workspace;

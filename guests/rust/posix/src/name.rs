@@ -28,6 +28,13 @@ fn escaped(name: &[u8]) -> String {
 
 fn push(shown: &mut String, character: char) {
     match character {
+        // A byte that is no part of a character, as the host gives it (the package's documentation).
+        '\u{10fe80}'..='\u{10feff}' => {
+            append(
+                shown,
+                format_args!("\\x{:02x}", u32::from(character) & 0xff),
+            );
+        }
         '\n' => shown.push_str("\\n"),
         '\r' => shown.push_str("\\r"),
         '\t' => shown.push_str("\\t"),
@@ -55,7 +62,7 @@ fn is_hidden(character: char) -> bool {
             | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
             | '\u{fff9}'..='\u{fffb}' | '\u{110bd}' | '\u{110cd}' | '\u{13430}'..='\u{1343f}'
             | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0001}'
-            | '\u{e0020}'..='\u{e007f}')
+            | '\u{e0020}'..='\u{e007f}' | '\u{10fe80}'..='\u{10feff}')
 }
 
 /// A name in a message, in quotes where a shell would need them.
@@ -113,6 +120,7 @@ mod tests {
         check("größe 고리".as_bytes(), "größe 고리");
         check(b"weird\xffname", "weird\\xffname");
         check(b"cut \xe2\x80", "cut \\xe2\\x80");
+        check("weird\u{10feff}name".as_bytes(), "weird\\xffname");
         check(b"a\nb\r\t", "a\\nb\\r\\t");
         check(b"\x1b[2K\rError: run EVIL", "\\x1b[2K\\rError: run EVIL");
         check(b"\x1b]0;t\x07", "\\x1b]0;t\\x07");
