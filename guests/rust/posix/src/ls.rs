@@ -34,8 +34,15 @@ pub(crate) fn run(arguments: &Arguments, console: &mut Console) -> Result<(), En
         Hidden::Left
     };
     let followed = system::status(Path::new(path), Follow::Yes);
-    // A link that leads nowhere is listed as itself.
-    match followed.or_else(|_| system::status(Path::new(path), Follow::No)) {
+    // A link that leads nowhere, or out of the workspace, is listed as itself; one that leads in a
+    // circle is an error, as with GNU.
+    let listed = match followed {
+        Err(error) if error.raw_os_error() != Some(system::LOOP) => {
+            system::status(Path::new(path), Follow::No)
+        }
+        other => other,
+    };
+    match listed {
         Err(error) => {
             let shown = name::quoted(path.as_encoded_bytes());
             let reason = reason(&error);

@@ -225,4 +225,9 @@ fn fs08_a_loop_is_told_once() {
     folder
         .run(&["cat", "--", "a"])
         .is(1, "", "cat: a: Too many levels of symbolic links\n");
+    folder.run(&["ls", "-1", "--", "a"]).is(
+        2,
+        "",
+        "ls: cannot access 'a': Too many levels of symbolic links\n",
+    );
 }

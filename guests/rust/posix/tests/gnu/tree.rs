@@ -33,6 +33,7 @@ pub(crate) const PATHS: &[&str] = &[
     "links/folder",
     "links/broken",
     "loop",
+    "loop/a",
     "hard",
     "hard/one",
     "missing",
