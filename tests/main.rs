@@ -12,6 +12,7 @@
 
 mod behaviour;
 mod command;
+mod differential;
 mod hostile;
 mod house;
 mod supply;

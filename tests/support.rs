@@ -3,7 +3,9 @@
 mod command;
 mod host;
 mod printed;
+mod tools;
 
 pub(crate) use command::{Output, binary, command, run, tidegate, tidegate_in, tidegate_with};
 pub(crate) use host::{Fixture, call, engine, guest, nothing, root};
 pub(crate) use printed::Printed;
+pub(crate) use tools::{Answer, COMMANDS, ask, commands, wide_commands};
