@@ -17,4 +17,5 @@ mod reach;
 mod read_only;
 mod slots;
 mod times;
+mod tools;
 mod wat;
