@@ -2,6 +2,7 @@
 
 mod audit;
 mod call;
+mod commands;
 mod config;
 mod deliver;
 mod documents;
@@ -10,5 +11,6 @@ mod environment;
 mod flow;
 mod interrupt;
 mod misbehave;
+mod native;
 mod shell;
 mod trust;
