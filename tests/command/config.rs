@@ -122,6 +122,11 @@ fn l4_unknown_keys_duplicates_and_wrong_types_name_file_line_and_column() {
             "`write`?",
         ),
         ("output:\n  - nam: a\n", "tidegate.yaml:2:5", "`name`?"),
+        (
+            "interaction:\n  commands:\n    max_entry: 1\n",
+            "tidegate.yaml:3:5",
+            "`max_entries`?",
+        ),
         ("interaction:\n  que: 1\n", "tidegate.yaml:2:3", "`queue`?"),
         (
             "sandbox: { read: 7 }\n",
@@ -296,6 +301,11 @@ fn l4_the_schema_has_exactly_the_keys_that_are_read() {
         ("/$defs/plugin", "plugins: [{ @ }]"),
         ("/$defs/sink", "output: [{ @ }]"),
         ("/properties/interaction", "interaction: { @ }"),
+        ("/$defs/commands", "interaction: { commands: { @ } }"),
+        (
+            "/$defs/native",
+            "interaction: { commands: { native: [{ @ }] } }",
+        ),
         ("/$defs/limits", "limits: { @ }"),
         ("/$defs/limits", "plugins: [{ limits: { @ } }]"),
         ("/$defs/limits", "output: [{ limits: { @ } }]"),
