@@ -55,7 +55,7 @@ pub(crate) enum ExecutorKind {
 }
 
 /// One native command.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Native {
     pub(crate) name: String,
@@ -67,7 +67,7 @@ pub(crate) struct Native {
 }
 
 /// A protection of the kernel that native commands may do without.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum LayerName {
     Landlock,
@@ -146,6 +146,13 @@ impl Commands {
             ));
         }
         Ok(Executor::Native(Arc::new(native)))
+    }
+
+    /// Whether both run commands by the same programs under the same protections.
+    pub(crate) fn runs_as(&self, other: &Self) -> bool {
+        self.executor == other.executor
+            && self.native == other.native
+            && self.allow_missing == other.allow_missing
     }
 
     /// The paths of the host that a file names here.

@@ -119,6 +119,12 @@ fn check(before: &Config, after: &Config, path: &[String]) -> anyhow::Result<()>
             "a variable may not change which plugins are loaded, what each is granted, or the \
              workspace; let it with --config-env"
         ),
+        ["interaction", ..] => {
+            let (before, after) = (&before.interaction.commands, &after.interaction.commands);
+            if !before.runs_as(after) {
+                bail!("a variable may not change what runs commands; let it with --config-env");
+            }
+        }
         _ => {}
     }
     Ok(())
@@ -174,6 +180,8 @@ mod tests {
             ("TIDEGATE_SANDBOX__READ", "[docs]"),
             ("TIDEGATE_SANDBOX__TOOLS", "[grep]"),
             ("TIDEGATE_SANDBOX", "{}"),
+            ("TIDEGATE_INTERACTION__COMMANDS__MAX_ENTRIES", "5"),
+            ("TIDEGATE_INTERACTION__COMMANDS__EXECUTOR", "component"),
         ] {
             over(name, value, Widening::Refused).unwrap();
         }
@@ -186,6 +194,12 @@ mod tests {
             ("TIDEGATE_PLUGINS", "[]"),
             ("TIDEGATE_PLUGINS__0__COMPONENT", "y.wasm"),
             ("TIDEGATE_PLUGINS__MY_TOOL__GRANTS", "{ read: [docs] }"),
+            ("TIDEGATE_INTERACTION__COMMANDS__EXECUTOR", "native"),
+            ("TIDEGATE_INTERACTION__COMMANDS__ALLOW_MISSING", "[seccomp]"),
+            (
+                "TIDEGATE_INTERACTION",
+                "{ commands: { native: [{ name: cat, path: /bin/sh }] } }",
+            ),
         ] {
             let error = over(name, value, Widening::Refused).unwrap_err();
             assert!(
