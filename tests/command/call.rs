@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::json;
 use tempfile::TempDir;
 
-use crate::support::{Output, binary, root, run, tidegate, tidegate_in};
+use crate::support::{COMMANDS, Output, binary, root, run, tidegate, tidegate_in};
 
 const READING: [&str; 4] = ["--allow", "tool=read_text", "--allow", "read"];
 
@@ -221,9 +221,11 @@ fn l3_tools_lists_what_is_permitted() {
         .iter()
         .filter_map(|tool| tool["name"].as_str())
         .collect();
-    assert_eq!(names, ["read_text"], "every carried tool");
+    let expected = [&["read_text"], &COMMANDS[..]].concat();
+    assert_eq!(names, expected, "every carried tool");
     assert!(all[0]["inputSchema"].is_object());
     assert_eq!(all[0]["effects"], json!(["read"]));
+    assert_eq!(all[1]["effects"], json!(["read", "execute"]));
     let none = tidegate(&["tools", "--json"]);
     assert_eq!((none.exit, none.json()), (0, json!([])));
 }

@@ -152,7 +152,11 @@ fn l2_allow_of_an_unknown_plugin_names_the_carried_ones_and_the_nearest() {
     let folder = TempDir::new().unwrap();
     let output = tidegate_in(folder.path(), &["tools", "--allow", "plugin=read_txt"]);
     assert_eq!(output.exit, 2);
-    for word in ["`read_txt`", "read-text, console", "mean `read-text`?"] {
+    for word in [
+        "`read_txt`",
+        "read-text, commands, console",
+        "mean `read-text`?",
+    ] {
         assert!(output.stderr.contains(word), "{}", output.stderr);
     }
 }
