@@ -2,6 +2,7 @@
 
 mod audit;
 mod call;
+mod command_settings;
 mod commands;
 mod config;
 mod deliver;
