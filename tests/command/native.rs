@@ -109,6 +109,23 @@ fn ex01_a_command_is_a_granted_name_and_its_program_is_pinned() {
     assert_eq!(told["structuredContent"]["stdout"], "pinned\n", "{told}");
 }
 
+#[test]
+fn r5_a_granted_command_that_is_not_there_is_not_asked_to_be_granted() {
+    let place = Place::new("{ name: cat, path: /bin/cat }", "");
+    let output = place.call("ls", &json!({}), &[]);
+    let error = &output.json()["error"];
+    assert_eq!(
+        (output.exit, &error["code"]),
+        (2, &json!("PERMISSION_DENIED"))
+    );
+    let message = error["message"].as_str().unwrap();
+    assert!(
+        message.contains("execute:ls; this host has no such command"),
+        "{message}"
+    );
+    assert!(!message.contains("--allow"), "{message}");
+}
+
 /// Whether some process, not yet a zombie, was started with this argument.
 fn is_running(argument: &str) -> bool {
     let processes = fs::read_dir("/proc").unwrap().flatten();

@@ -87,16 +87,14 @@ pub(crate) fn run(
         let (denial, failure) = command::deny(&run.command);
         return Ok(Err(state.refuse(denial, failure)));
     };
-    if !granted || !executor.has(&run.command) {
+    if !granted {
         let denial = Denial::new(Kind::Execute, &run.command);
-        let hint = if granted {
-            "this host has no such command"
-        } else {
-            "permit it with --allow execute=NAME"
-        };
-        let message = format!("permission denied: {denial}; {hint}");
+        let message = format!("permission denied: {denial}; permit it with --allow execute=NAME");
         let failure = host_failure("PERMISSION_DENIED", message);
         return Ok(Err(state.refuse(denial, failure)));
+    }
+    if !executor.has(&run.command) {
+        return Ok(Err(state.refuse_unknown(&run.command)));
     }
     match executor {
         Executor::Component(component) => in_component(state, &component.0, surroundings, run),
@@ -191,6 +189,20 @@ impl CallState {
         self.refused = Some(CallError::denied(denial.kind.as_str(), denial.name.clone()));
         self.denials.record(denial);
         failure
+    }
+
+    /// The same for a command that is granted and that nothing here can run: no grant would help.
+    fn refuse_unknown(&mut self, command: &str) -> Failure {
+        let denial = Denial::new(Kind::Execute, command);
+        let hint = "this host has no such command";
+        let message = format!("permission denied: {denial}; {hint}");
+        self.refused = Some(CallError::PermissionDenied {
+            kind: denial.kind.as_str(),
+            name: denial.name.clone(),
+            hint: hint.to_owned(),
+        });
+        self.denials.record(denial);
+        host_failure("PERMISSION_DENIED", message)
     }
 
     fn executor_fault(&mut self, reason: &str) -> Failure {
