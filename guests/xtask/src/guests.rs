@@ -51,6 +51,17 @@ pub(crate) fn lint(workspace: &Workspace, toolchain: &Toolchain) -> Result<(), F
     step::run(workspace, clippy)
 }
 
+/// Tests of the guests as programs of this machine, where the tools that they are compared with are.
+///
+/// # Errors
+/// [`Failure::Step`] if one fails.
+pub(crate) fn test(workspace: &Workspace) -> Result<(), Failure> {
+    let mut test = workspace.cargo(&["test", "--manifest-path", MANIFEST]);
+    test.env("CARGO_TARGET_DIR", workspace.target.join("guests-native"));
+    test.args(["-p", "commands", "-p", "posix"]);
+    step::run(workspace, test)
+}
+
 /// A cargo command over the guests, with the folder it builds in. Always the release profile:
 /// procedural macros are then compiled once for building and linting.
 fn cargo(workspace: &Workspace, command: &str, toolchain: &Toolchain) -> (Command, PathBuf) {

@@ -32,6 +32,9 @@ pub(crate) fn demo(workspace: &Workspace) -> Result<(), Failure> {
 pub(crate) fn test(workspace: &Workspace, arguments: &[OsString]) -> Result<(), Failure> {
     guests::build(workspace)?;
     step::run(workspace, workspace.cargo(&["build", "--workspace"]))?;
+    if arguments.is_empty() {
+        guests::test(workspace)?;
+    }
     let test = workspace.cargo(&["test", "--workspace"]);
     step::run(workspace, handing_on(test, arguments))
 }

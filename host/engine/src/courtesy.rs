@@ -70,3 +70,40 @@ impl Courtesy {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn priority() -> i32 {
+        getpriority_process(Some(gettid())).unwrap()
+    }
+
+    #[test]
+    fn a_thread_is_lowered_after_a_while_and_given_back_as_it_was() {
+        let usual = priority();
+        let mut courtesy = Courtesy::new(is_possible());
+        courtesy.after(SHORT - Duration::from_nanos(1));
+        assert_eq!(priority(), usual, "n - 1");
+        courtesy.after(SHORT);
+        let expected = if is_possible() {
+            (usual + LOWER_BY).min(LOWEST)
+        } else {
+            usual
+        };
+        assert_eq!(priority(), expected, "n");
+        courtesy.after(SHORT * 2);
+        assert_eq!(priority(), expected, "once");
+        courtesy.end();
+        assert_eq!(priority(), usual);
+    }
+
+    #[test]
+    fn a_thread_that_could_not_be_raised_again_is_never_lowered() {
+        let usual = priority();
+        let mut courtesy = Courtesy::new(false);
+        courtesy.after(SHORT * 2);
+        assert_eq!(priority(), usual);
+        courtesy.end();
+    }
+}
