@@ -83,7 +83,7 @@ mod tests {
     fn a_thread_is_lowered_after_a_while_and_given_back_as_it_was() {
         let usual = priority();
         let mut courtesy = Courtesy::new(is_possible());
-        courtesy.after(SHORT - Duration::from_nanos(1));
+        courtesy.after(SHORT.saturating_sub(Duration::from_nanos(1)));
         assert_eq!(priority(), usual, "n - 1");
         courtesy.after(SHORT);
         let expected = if is_possible() {

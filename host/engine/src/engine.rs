@@ -192,8 +192,6 @@ impl Engine {
         digest: String,
         reread: Reread,
     ) -> Result<Plugin, EngineError> {
-        // Asking for definitions may wait, and not for the caller's own timers.
-        let _timers = self.0.threads.handle.enter();
         let _one_at_a_time = self
             .0
             .loading
@@ -235,6 +233,18 @@ impl Shared {
     /// The compiled component, if the cache has a good entry of it.
     pub(crate) fn cached(&self, digest: &str) -> Option<Component> {
         self.cache.as_ref()?.load(&self.wasmtime, digest)
+    }
+
+    /// Runs `job` on a thread of its own, where a guest may wait for timers, and waits for its end: the
+    /// calling thread may be inside a runtime, which can't be entered twice. `None` when it panicked.
+    pub(crate) fn beside<T: Send>(&self, job: impl FnOnce() -> T + Send) -> Option<T> {
+        std::thread::scope(|scope| {
+            let job = scope.spawn(|| {
+                let _timers = self.threads.handle.enter();
+                job()
+            });
+            job.join().ok()
+        })
     }
 
     /// Runs `job` on a thread for guests; `None` when it panicked, which is a fault of the host.

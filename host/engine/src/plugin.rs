@@ -155,7 +155,12 @@ impl Plugin {
                 plugin: source.name.clone(),
                 source: error,
             })?;
-            return Self::load(engine, PluginSource { bytes, ..source });
+            let plugin = source.name.clone();
+            let load = || Self::load(engine, PluginSource { bytes, ..source });
+            return engine.beside(load).unwrap_or_else(|| {
+                let reason = "loading it panicked".to_owned();
+                Err(EngineError::Definitions { plugin, reason })
+            });
         };
         let PluginSource {
             name,
