@@ -1,5 +1,4 @@
-//! The command tools as people and scripts call them (SPEC L2, R1, R5, T3;
-//! CASES CM05).
+//! The command tools as people and scripts call them (SPEC L2, R1, R5, T3; CASES CM05).
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;

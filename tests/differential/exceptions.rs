@@ -1,7 +1,7 @@
 //! What is not GNU's on purpose: one test for each point of `docs/commands.md`, "Exceptions".
 //!
 //! Some are compared with GNU's answer too, so that a point which is no longer one is noticed.
-//! Names that are not UTF-8 are in `guests/rust/posix`, names with controls in `hostile/tools`.
+//! Names that are not UTF-8 and names with controls are in `hostile/tools`.
 
 use std::os::unix::fs::symlink;
 

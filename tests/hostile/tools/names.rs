@@ -1,11 +1,44 @@
-//! Names that would forge lines, and times that have no date (CASES FS12, FS13).
+//! Names that would forge lines or are no text, and times that have no date (CASES FS11, FS12, FS13).
 
+use std::ffi::OsStr;
 use std::fs::File;
+use std::os::unix::ffi::OsStrExt as _;
 use std::time::{Duration, SystemTime};
 
 use serde_json::json;
 
 use crate::support::{ask, commands};
+
+#[test]
+fn fs11_a_name_that_is_not_utf_8_is_shown_counted_and_read() {
+    let fixture = commands();
+    fixture.write("ok", "x\n");
+    let weird = fixture
+        .workspace
+        .path()
+        .join(OsStr::from_bytes(b"weird\xffname"));
+    std::fs::write(weird, "x\n").unwrap();
+    let tools = fixture.tools();
+    let ask = |tool, arguments| ask(&tools, tool, arguments).unwrap();
+    ask("ls", json!({})).is(0, "ok\nweird\\xffname\n", "");
+    ask("find", json!({"type": "file"})).is(0, "./ok\n./weird\\xffname\n", "");
+    let hits = ask(
+        "grep",
+        json!({"pattern": "x", "paths": ["."], "recursive": true}),
+    );
+    hits.is(0, "./ok:1:x\n./weird\\xffname:1:x\n", "");
+    let used = ask("du", json!({"path": "."}));
+    assert_eq!((used.exit, &*used.stderr), (Some(0), ""), "{used:?}");
+    // The form in which the host gives the byte to a plugin.
+    let path = "weird\u{10feff}name";
+    ask("wc", json!({ "path": path })).is(0, "1 weird\\xffname\n", "");
+    ask("cat", json!({ "path": path })).is(0, "x\n", "");
+    let status = ask("stat", json!({ "path": path }));
+    assert!(
+        status.stdout.starts_with("  File: weird\\xffname\n"),
+        "{status:?}"
+    );
+}
 
 #[test]
 fn fs12_one_entry_is_one_line_in_output_and_errors() {
