@@ -75,12 +75,12 @@ pub(crate) enum LayerName {
 }
 
 impl Commands {
-    /// The settings of `builtin:commands`; what is not set is left to it.
+    /// The settings of `builtin:commands`, which stand at `place`; what is not set is left to it.
     ///
     /// # Errors
     ///
     /// A bound out of its range.
-    pub(crate) fn settings(&self) -> anyhow::Result<JsonObject> {
+    pub(crate) fn settings(&self, place: &str) -> anyhow::Result<JsonObject> {
         let bounds = [
             ("max_entries", self.max_entries, 10_000),
             ("max_output_bytes", self.max_output_bytes, 1_048_576),
@@ -90,7 +90,7 @@ impl Commands {
         for (name, value, most) in bounds {
             let Some(value) = value else { continue };
             if !(1..=most).contains(&value) {
-                bail!("interaction.commands.{name}: expected 1 to {most}, not {value}");
+                bail!("{place}.{name}: expected 1 to {most}, not {value}");
             }
             settings.insert(name.to_owned(), Value::from(value));
         }
@@ -102,6 +102,34 @@ impl Commands {
             settings.insert("no_match".to_owned(), json!(no_match));
         }
         Ok(settings)
+    }
+
+    /// Checks settings that stand with the plugin itself, where an executor can't be chosen.
+    ///
+    /// # Errors
+    ///
+    /// A key that it does not have, or a bound out of its range.
+    pub(crate) fn check_own(own: &JsonObject) -> anyhow::Result<()> {
+        let bounds = [
+            "max_entries",
+            "max_output_bytes",
+            "max_error_bytes",
+            "no_match",
+        ];
+        if let Some(key) = own.keys().find(|key| !bounds.contains(&key.as_str())) {
+            bail!(
+                "config: unknown key `{key}`; there are {}",
+                bounds.join(", ")
+            );
+        }
+        // One by one, so that what is wrong is named.
+        for (key, value) in own {
+            let one = JsonObject::from_iter([(key.clone(), value.clone())]);
+            let one: Self = serde_json::from_value(Value::Object(one))
+                .with_context(|| format!("config.{key}"))?;
+            one.settings("config")?;
+        }
+        Ok(())
     }
 
     /// Makes what runs the commands that `granted` names.

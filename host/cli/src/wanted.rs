@@ -12,6 +12,7 @@ use tidegate_sandbox::ambient::Bounded;
 
 use crate::builtin::{self, Builtin};
 use crate::cli::PluginArguments;
+use crate::commands::Commands;
 use crate::config::{Grants, LimitValues};
 use crate::loaded::Loaded;
 
@@ -190,7 +191,9 @@ fn settings(builtin: &Builtin, own: &JsonObject, loaded: &Loaded) -> anyhow::Res
     if builtin.name != builtin::COMMANDS {
         return Ok(own.clone());
     }
-    let mut settings = loaded.config.interaction.commands.settings()?;
+    Commands::check_own(own)?;
+    let commands = &loaded.config.interaction.commands;
+    let mut settings = commands.settings("interaction.commands")?;
     settings.extend(own.clone());
     Ok(settings)
 }
