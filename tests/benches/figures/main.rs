@@ -12,6 +12,7 @@
     reason = "a benchmark stops at the first thing that is not as it should be, and prints"
 )]
 
+mod commands;
 mod floor;
 mod memory;
 mod ours;
@@ -48,6 +49,7 @@ fn main() {
     loading(&bytes);
     memory::memory(&bytes);
     start::start(&bytes);
+    commands::commands();
 }
 
 fn fresh_call(bytes: &[u8]) {
