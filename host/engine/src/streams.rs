@@ -9,8 +9,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 
 use async_trait::async_trait;
-use bytes::{Bytes, BytesMut};
-use rustix::io::{ReadWriteFlags, pwritev2};
+use bytes::Bytes;
+use rustix::buffer::spare_capacity;
+use rustix::io::{Errno, ReadWriteFlags, pread, pwritev2};
 use tidegate_contract::text::{BoundedText, TextBuffer};
 use tidegate_sandbox::LineSink;
 use tokio::task::JoinHandle;
@@ -291,19 +292,22 @@ impl InputStream for FileStream {
         if size == 0 {
             return Ok(Bytes::new());
         }
-        let mut buffer = BytesMut::zeroed(size.min(CHUNK_BYTES));
+        // Not filled before it is read into: a guest asks for much more than most files have.
+        let mut buffer = Vec::with_capacity(size.min(CHUNK_BYTES));
         loop {
-            match self.file.read_at(&mut buffer, self.position) {
+            match pread(&*self.file, spare_capacity(&mut buffer), self.position) {
                 Ok(0) => return Err(StreamError::Closed),
                 Ok(read) => {
-                    buffer.truncate(read);
                     self.position = self
                         .position
                         .saturating_add(crate::saturating::to_u64(read));
-                    return Ok(buffer.freeze());
+                    return Ok(buffer.into());
                 }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(StreamError::LastOperationFailed(error.into())),
+                Err(Errno::INTR) => {}
+                Err(error) => {
+                    let error = io::Error::from(error);
+                    return Err(StreamError::LastOperationFailed(error.into()));
+                }
             }
         }
     }
