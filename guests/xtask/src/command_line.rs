@@ -16,7 +16,6 @@ Commands:
   test      build guests and host, then run all tests, those in the documentation too
   check     formatting, clippy and documentation of host and guests; a warning is an error
   figures   measure, and print each figure beside its goal
-  peers     build Extism and measure a fresh plugin of it: ten minutes the first time
   soak      make 200,000 calls, 2,000 of them hostile, and look for what is left behind: a minute
   fuzz      feed one fuzz target, or each in turn, for some seconds; see docs/fuzzing.md
 
@@ -44,7 +43,6 @@ pub(crate) enum Task {
     Test(Vec<OsString>),
     Check,
     Figures(Vec<OsString>),
-    Peers,
     Soak,
     Fuzz(Fuzz),
 }
@@ -92,7 +90,6 @@ pub(crate) fn read(words: impl Iterator<Item = OsString>) -> Result<Task, Failur
         "test" => Task::Test(arguments.clone().unwrap_or_default()),
         "check" => Task::Check,
         "figures" => Task::Figures(arguments.clone().unwrap_or_default()),
-        "peers" => Task::Peers,
         "soak" => Task::Soak,
         "fuzz" => {
             let problem = "`fuzz` takes no arguments after `--`".to_owned();
@@ -167,7 +164,6 @@ mod tests {
         check("guests", Ok(Task::Guests));
         check("demo", Ok(Task::Demo));
         check("check", Ok(Task::Check));
-        check("peers", Ok(Task::Peers));
         check("test", Ok(Task::Test(vec![])));
         check("test --", Ok(Task::Test(vec![])));
         check(

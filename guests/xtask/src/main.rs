@@ -44,7 +44,6 @@ fn carry_out(task: Task) -> Result<(), Failure> {
         Task::Test(arguments) => tasks::test(&workspace, &arguments)?,
         Task::Check => tasks::check(&workspace)?,
         Task::Figures(arguments) => tasks::figures(&workspace, &arguments)?,
-        Task::Peers => tasks::peers(&workspace)?,
         Task::Soak => tasks::soak(&workspace)?,
         Task::Fuzz(what) => fuzz::run(&workspace, &what)?,
     }

@@ -85,15 +85,6 @@ pub(crate) fn figures(workspace: &Workspace, arguments: &[OsString]) -> Result<(
     step::run(workspace, handing_on(bench, arguments))
 }
 
-/// Measures Extism, which brings a wasmtime of its own and so is built apart; its figure is read beside
-/// those of `figures`.
-pub(crate) fn peers(workspace: &Workspace) -> Result<(), Failure> {
-    let mut peer = workspace.cargo(&["run", "--release", "--manifest-path"]);
-    peer.arg("peers/extism/Cargo.toml");
-    peer.env("CARGO_TARGET_DIR", workspace.target.join("peers"));
-    step::run(workspace, peer)
-}
-
 /// Makes many calls and looks for what they leave behind, in the bench profile.
 pub(crate) fn soak(workspace: &Workspace) -> Result<(), Failure> {
     guests::build(workspace)?;
