@@ -7,7 +7,7 @@ use anyhow::{Context as _, bail};
 use tidegate::{Audit, AuditEvent};
 use tidegate_contract::Value;
 use tidegate_sandbox::Workspace;
-use tidegate_sandbox::ambient::{self, Bounded};
+use tidegate_sandbox::ambient::{self, NamedFile};
 
 use crate::config::{Config, RootList};
 use crate::overrides::{self, Widening};
@@ -105,12 +105,12 @@ impl Loaded {
         Ok(match self.trust {
             Trust::Chosen => {
                 let path = self.folder.join(path);
-                Component::of_file(move || Bounded::open(&path, limit_bytes))?
+                Component::of_file(move || NamedFile::open(&path, limit_bytes))?
             }
             Trust::Found => {
                 let (folder, path) = (self.folder.clone(), PathBuf::from(path));
                 Component::of_file(move || {
-                    Bounded::open_in(&ambient::open_folder(&folder)?, &path, limit_bytes)
+                    NamedFile::open_in(&ambient::open_folder(&folder)?, &path, limit_bytes)
                 })?
             }
         })

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow, bail};
 use tidegate_sandbox::SandboxError;
-use tidegate_sandbox::ambient::{self, Bounded};
+use tidegate_sandbox::ambient::{self, NamedFile};
 
 use crate::cli::TrustArguments;
 use crate::config::Config;
@@ -35,8 +35,8 @@ impl Trusted {
     pub(crate) fn read() -> Self {
         let read = || {
             let folder = ambient::open_cache(&ambient::user_state_folder()?).ok()?;
-            let bytes = Bounded::open_in(&folder, Path::new(RECORDS), RECORD_BYTES)
-                .and_then(Bounded::read)
+            let bytes = NamedFile::open_in(&folder, Path::new(RECORDS), RECORD_BYTES)
+                .and_then(NamedFile::read)
                 .ok()?;
             String::from_utf8(bytes).ok()
         };

@@ -8,7 +8,7 @@ use tidegate_contract::limits::parse_limit;
 use tidegate_contract::{JsonObject, Limits};
 use tidegate_engine::Digester;
 use tidegate_sandbox::SandboxError;
-use tidegate_sandbox::ambient::Bounded;
+use tidegate_sandbox::ambient::NamedFile;
 
 use crate::builtin::{self, Builtin};
 use crate::cli::PluginArguments;
@@ -28,13 +28,13 @@ pub(crate) struct Component {
 impl Component {
     /// A file, opened by `open` each time that it is read.
     pub(crate) fn of_file(
-        open: impl Fn() -> Result<Bounded, SandboxError> + Send + Sync + 'static,
+        open: impl Fn() -> Result<NamedFile, SandboxError> + Send + Sync + 'static,
     ) -> Result<Self, SandboxError> {
         let mut digester = Digester::default();
         open()?.each_piece(|piece| digester.take(piece))?;
         Ok(Self {
             digest: digester.finish(),
-            reread: Box::new(move || open().and_then(Bounded::read).map_err(io::Error::other)),
+            reread: Box::new(move || open().and_then(NamedFile::read).map_err(io::Error::other)),
         })
     }
 }
@@ -150,7 +150,7 @@ pub(crate) fn wanted(arguments: &PluginArguments, loaded: &Loaded) -> anyhow::Re
     }
     for path in &arguments.plugin {
         let owned = path.clone();
-        let component = Component::of_file(move || Bounded::open(&owned, COMPONENT_BYTES))?;
+        let component = Component::of_file(move || NamedFile::open(&owned, COMPONENT_BYTES))?;
         let name = path.file_stem().unwrap_or(path.as_os_str());
         let limits = limits(arguments, loaded, &LimitValues::default())?;
         wanted.push(Wanted::new(&name.to_string_lossy(), component, limits));

@@ -77,13 +77,13 @@ pub fn open_folder(path: &Path) -> Result<Dir, SandboxError> {
 
 /// A regular file that the operator named, with the most that is read of it.
 #[derive(Debug)]
-pub struct Bounded {
+pub struct NamedFile {
     file: fs::File,
     path: PathBuf,
     limit_bytes: u64,
 }
 
-impl Bounded {
+impl NamedFile {
     /// Opens a file, which is not read yet.
     ///
     /// # Errors
@@ -187,7 +187,7 @@ const PIECE_BYTES: usize = 64 * 1024;
 ///
 /// [`SandboxError::File`] when it can't be read, is not a regular file, or is larger.
 pub fn read_file(path: &Path, limit_bytes: u64) -> Result<Vec<u8>, SandboxError> {
-    Bounded::open(path, limit_bytes)?.read()
+    NamedFile::open(path, limit_bytes)?.read()
 }
 
 /// Opens a file the operator named to append to, making it where it is missing, for this user alone.
