@@ -78,8 +78,8 @@ impl Setup {
         })
     }
 
-    /// What a command may reach: what its caller can read, and no more than reading it. It gets no
-    /// variable and runs no command itself.
+    /// What a command may reach: what its caller can read, and no more than reading it. It sees its
+    /// caller's variables and runs no command itself.
     fn for_commands(&self, handles: &Handles) -> io::Result<Self> {
         let folders = handles.folders.iter();
         let readable = folders.filter(|folder| folder.access != Access::Write);
@@ -90,6 +90,7 @@ impl Setup {
                     ..folder.clone()
                 })
                 .collect(),
+            environment: handles.environment.clone(),
             ..Handles::default()
         };
         Ok(Self {
