@@ -147,10 +147,8 @@ impl State {
         self.running = self.running.saturating_sub(1);
         if let Some(queue) = self.tenants.get_mut(tenant) {
             queue.running = queue.running.saturating_sub(1);
-            if queue.is_idle() {
-                self.forget_if_idle(tenant);
-            }
         }
+        self.forget_if_idle(tenant);
     }
 
     fn forget_if_idle(&mut self, tenant: &Tenant) {
@@ -214,11 +212,9 @@ pub struct Permit {
 impl Drop for Permit {
     fn drop(&mut self) {
         let mut state = self.admission.state();
-        state.give_back(&self.tenant, self.need);
+        self.admission
+            .give_back(&mut state, &self.tenant, self.need);
         state.let_in();
-        if state.running == 0 {
-            self.admission.0.idle.notify_waiters();
-        }
     }
 }
 
@@ -243,6 +239,14 @@ impl Admission {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes room back, and wakes [`close`](Self::close) when nothing runs any more.
+    fn give_back(&self, state: &mut State, tenant: &Tenant, need: Need) {
+        state.give_back(tenant, need);
+        if state.running == 0 {
+            self.0.idle.notify_waiters();
+        }
     }
 
     /// Waits for room.
@@ -369,10 +373,8 @@ impl Drop for Waiting {
         }
         let mut state = self.admission.state();
         if self.granted.try_recv().is_ok() {
-            state.give_back(&self.tenant, self.need);
-            if state.running == 0 {
-                self.admission.0.idle.notify_waiters();
-            }
+            self.admission
+                .give_back(&mut state, &self.tenant, self.need);
         } else if let Some(queue) = state.tenants.get_mut(&self.tenant) {
             queue.waiting.remove(&self.id);
             if queue.waiting.is_empty() {

@@ -168,12 +168,7 @@ impl Engine {
                 Plugin::load(&engine, source)
             })
             .await
-            .unwrap_or_else(|| {
-                Err(EngineError::Definitions {
-                    plugin,
-                    reason: "loading it panicked".to_owned(),
-                })
-            })
+            .unwrap_or_else(|| Err(EngineError::panicked(plugin)))
     }
 }
 

@@ -80,3 +80,13 @@ pub enum EngineError {
         source: CallError,
     },
 }
+
+impl EngineError {
+    /// Loading ended in a fault of the host.
+    pub(crate) fn panicked(plugin: String) -> Self {
+        Self::Definitions {
+            plugin,
+            reason: "loading it panicked".to_owned(),
+        }
+    }
+}

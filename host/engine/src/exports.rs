@@ -13,7 +13,6 @@ const TOOLS: &str = "tidegate:plugin/tools@0.1.0";
 const SINK: &str = "tidegate:plugin/sink@0.1.0";
 
 /// The interfaces that are there, with the right functions in them.
-#[derive(Clone)]
 pub(crate) struct Exports {
     pub(crate) tools: Option<ToolExports>,
     pub(crate) sink: Option<sink::GuestIndices>,
@@ -21,7 +20,6 @@ pub(crate) struct Exports {
 
 /// The functions of `tools`. A call looks up the two it makes: comparing the types of one that is
 /// not called would be a fiftieth of a short call.
-#[derive(Clone)]
 pub(crate) struct ToolExports {
     /// All of them, for the one look at their types when the plugin is loaded.
     pub(crate) all: tools::GuestIndices,

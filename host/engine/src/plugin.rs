@@ -157,10 +157,8 @@ impl Plugin {
             })?;
             let plugin = source.name.clone();
             let load = || Self::load(engine, PluginSource { bytes, ..source });
-            return engine.beside(load).unwrap_or_else(|| {
-                let reason = "loading it panicked".to_owned();
-                Err(EngineError::Definitions { plugin, reason })
-            });
+            let loaded = engine.beside(load);
+            return loaded.unwrap_or_else(|| Err(EngineError::panicked(plugin)));
         };
         let PluginSource {
             name,

@@ -158,15 +158,12 @@ impl CallState {
     }
 
     pub(crate) fn network(&mut self) -> Network<'_> {
-        if self.wasi.is_none() {
-            self.wasi = Some(Box::new(self.build_wasi()));
-        }
-        let view = WasiSocketsCtxView {
-            ctx: self.wasi.get_or_insert_default().sockets(),
-            table: &mut self.table,
-        };
+        self.fill_wasi();
         Network {
-            view,
+            view: WasiSocketsCtxView {
+                ctx: self.wasi.get_or_insert_default().sockets(),
+                table: &mut self.table,
+            },
             denials: &mut self.denials,
         }
     }
@@ -180,11 +177,16 @@ impl CallState {
     }
 
     pub(crate) fn wasi_and_table(&mut self) -> (&mut WasiCtx, &mut ResourceTable) {
+        self.fill_wasi();
+        (self.wasi.get_or_insert_default(), &mut self.table)
+    }
+
+    /// Makes the context where it is not there yet: `get_or_insert_with` can't borrow the rest of the
+    /// state.
+    fn fill_wasi(&mut self) {
         if self.wasi.is_none() {
             self.wasi = Some(Box::new(self.build_wasi()));
         }
-        // The line above filled it; `get_or_insert_with` can't borrow the rest of the state.
-        (self.wasi.get_or_insert_default(), &mut self.table)
     }
 
     fn build_wasi(&mut self) -> WasiCtx {
