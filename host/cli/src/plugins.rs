@@ -76,6 +76,8 @@ struct Assembly<'a> {
     origins: BTreeMap<String, String>,
     /// Digests of what is loaded, so that a carried plugin is not loaded beside itself.
     digests: Vec<String>,
+    /// The digest of each carried plugin, in the order of [`BUILTINS`]: hashed once, asked for each tool.
+    carried: [String; BUILTINS.len()],
     sinks: Sinks,
     prints: bool,
     default_limits: Limits,
@@ -106,6 +108,9 @@ impl<'a> Assembly<'a> {
             tools: ToolRegistry::new(),
             origins: BTreeMap::new(),
             digests: Vec::new(),
+            carried: BUILTINS
+                .each_ref()
+                .map(|builtin| tidegate_engine::digest(builtin.bytes)),
             sinks: Sinks::default(),
             prints: false,
             default_limits: wanted::limits(arguments, loaded, &LimitValues::default())?,
@@ -208,11 +213,11 @@ impl<'a> Assembly<'a> {
                     plugin.name()
                 );
             }
-            let carried = BUILTINS.iter().find(|builtin| {
-                builtin.tools.contains(&&*name)
-                    && plugin.digest() != tidegate_engine::digest(builtin.bytes)
+            let mut carried = BUILTINS.iter().zip(&self.carried);
+            let carried = carried.find(|(builtin, digest)| {
+                builtin.tools.contains(&&*name) && plugin.digest() != *digest
             });
-            if let Some(builtin) = carried {
+            if let Some((builtin, _)) = carried {
                 bail!(
                     "plugin `{}` defines the tool `{name}`, which builtin:{} defines; \
                      give it a `prefix` in the config file",
@@ -233,17 +238,15 @@ impl<'a> Assembly<'a> {
 
     /// Carried plugins that define a granted tool, and the console where printing is granted.
     fn add_builtins(&mut self, loaded: &'a Loaded) -> anyhow::Result<()> {
-        for builtin in &BUILTINS {
+        for (at, builtin) in BUILTINS.iter().enumerate() {
             let granted = builtin
                 .tools
                 .iter()
                 .any(|tool| self.sandbox.tools.allows(tool));
             let printing = builtin.prints && self.sandbox.stdout && self.sinks.is_empty();
-            let is_loaded = || {
-                self.digests
-                    .contains(&tidegate_engine::digest(builtin.bytes))
-            };
-            if (granted || printing) && !is_loaded() {
+            let digest = self.carried.get(at);
+            let is_loaded = digest.is_some_and(|digest| self.digests.contains(digest));
+            if (granted || printing) && !is_loaded {
                 self.add(Wanted::carried(builtin, self.default_limits, loaded)?)?;
             }
         }
