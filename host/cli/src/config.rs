@@ -6,7 +6,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
 use tidegate_contract::grant::{Grant, Names};
@@ -14,6 +14,7 @@ use tidegate_contract::limits::LIMITS;
 use tidegate_contract::{JsonObject, Limits, Root, Roots};
 
 use crate::commands::Commands;
+use crate::network::{self, NetworkEntry};
 
 /// `tidegate.yaml`.
 #[derive(Debug, Default, Deserialize)]
@@ -36,7 +37,7 @@ pub(crate) struct Grants {
     pub(crate) mcp: Option<NameList>,
     pub(crate) read: Option<RootList>,
     pub(crate) write: Option<RootList>,
-    pub(crate) network: Option<NameList>,
+    pub(crate) network: Option<Vec<NetworkEntry>>,
     pub(crate) execute: Option<NameList>,
     pub(crate) env: Option<NameList>,
     pub(crate) stdout: Option<bool>,
@@ -195,7 +196,7 @@ impl Grants {
             mcp: names(self.mcp.as_ref(), &base.mcp),
             read: roots(self.read.as_ref(), &base.read).context("read")?,
             write: roots(self.write.as_ref(), &base.write).context("write")?,
-            network: origins(self.network.as_ref(), &base.network).context("network")?,
+            network: network::rules(self.network.as_deref(), &base.network).context("network")?,
             execute: names(self.execute.as_ref(), &base.execute),
             env: names(self.env.as_ref(), &base.env),
             stdout: self.stdout.unwrap_or(base.stdout),
@@ -215,20 +216,6 @@ fn names(list: Option<&NameList>, base: &Names) -> Names {
             list
         }
     }
-}
-
-fn origins(list: Option<&NameList>, base: &Names) -> anyhow::Result<Names> {
-    if matches!(list, Some(NameList::All(_))) {
-        bail!("expected a list of exact origins; `*` is not one");
-    }
-    if let Some(NameList::Names(origins)) = list {
-        let mut grant = Grant::default();
-        for origin in origins {
-            tidegate_contract::grant::parse_allow(&format!("network={origin}"), &mut grant)?;
-        }
-        return Ok(grant.network);
-    }
-    Ok(names(list, base))
 }
 
 fn roots(list: Option<&RootList>, base: &Roots) -> anyhow::Result<Roots> {

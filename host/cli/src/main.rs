@@ -12,6 +12,7 @@ mod input;
 mod interrupt;
 mod loaded;
 mod logging;
+mod network;
 mod observe;
 mod overrides;
 mod plan;

@@ -26,7 +26,6 @@ pub(crate) fn plugin_grant(
     let names = [
         ("tools", &asked.tools, &sandbox.tools),
         ("mcp", &asked.mcp, &sandbox.mcp),
-        ("network", &asked.network, &sandbox.network),
         ("execute", &asked.execute, &sandbox.execute),
         ("env", &asked.env, &sandbox.env),
     ];
@@ -36,6 +35,13 @@ pub(crate) fn plugin_grant(
         {
             bail!("`{kind}: {name}` is not in the sandbox; add it to `sandbox` or --allow");
         }
+    }
+    if let Some(rule) = asked
+        .network
+        .iter()
+        .find(|rule| !sandbox.network.covers(rule))
+    {
+        bail!("`network: {rule}` is not in the sandbox; add it to `sandbox` or --allow");
     }
     let roots = [
         ("read", &asked.read, &sandbox.read),

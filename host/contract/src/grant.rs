@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use serde::{Serialize, Serializer};
 
-use crate::origin::normal_origin;
+use crate::network::{NetworkGrant, NetworkRule};
 use crate::roots::{Root, Roots};
 use crate::text::cut;
 
@@ -99,8 +99,8 @@ pub struct Grant {
     pub read: Roots,
     /// Folders whose content may be changed.
     pub write: Roots,
-    /// Origins that may be reached, normalised.
-    pub network: Names,
+    /// Origins that may be reached.
+    pub network: NetworkGrant,
     /// Commands that may be run.
     pub execute: Names,
     /// Environment variables that may be seen.
@@ -132,7 +132,6 @@ impl Grant {
     #[must_use]
     pub fn beyond(&self, by: &Self) -> Option<(&'static str, String)> {
         let names = [
-            ("network", &self.network, &by.network),
             ("execute", &self.execute, &by.execute),
             ("env", &self.env, &by.env),
         ];
@@ -145,6 +144,9 @@ impl Grant {
             if let Some(name) = beyond(names, by) {
                 return Some((kind, name));
             }
+        }
+        if let Some(rule) = self.network.iter().find(|rule| !by.network.covers(rule)) {
+            return Some(("network", rule.to_string()));
         }
         for (kind, roots, by) in [
             ("read", &self.read, &by.read),
@@ -202,8 +204,8 @@ pub enum GrantError {
 }
 
 /// Adds one grant from its text, as `--allow` takes it: `tool=NAME`, `read[=DIR]`,
-/// `write[=DIR]` (default `.`), `execute=COMMAND`, `network=ORIGIN`, `mcp=SERVER`, `env=NAME`,
-/// `stdout`. `*` stands for every name of a tool, command, server or variable.
+/// `write[=DIR]` (default `.`), `execute=COMMAND`, `network=ORIGIN[,ADDRESS...]`, `mcp=SERVER`,
+/// `env=NAME`, `stdout`. `*` stands for every name of a tool, command, server or variable.
 ///
 /// # Errors
 /// See [`GrantError`]; nothing is added then.
@@ -230,8 +232,8 @@ pub fn parse_allow(text: &str, into: &mut Grant) -> Result<(), GrantError> {
         "network" => {
             let example = "ORIGIN";
             let kind = "network";
-            let origin = value.ok_or(GrantError::ValueRequired { kind, example })?;
-            into.network.insert(&normal_origin(origin)?);
+            let rule = value.ok_or(GrantError::ValueRequired { kind, example })?;
+            into.network.insert(NetworkRule::parse(rule)?);
             Ok(())
         }
         "stdout" if value.is_some() => Err(GrantError::NoValue { kind: "stdout" }),

@@ -37,6 +37,7 @@ pub mod limits;
 
 pub mod error;
 pub mod nearest;
+pub mod network;
 pub mod origin;
 pub mod roots;
 pub mod shape;
@@ -53,6 +54,7 @@ pub use grant::{Grant, GrantError, Names};
 pub use json::{Document, JsonBounds, JsonError, JsonObject, Value};
 pub use limits::{LimitError, LimitSpec, Limits};
 pub use message::{Artifact, Content, Message, Part, Reference, Role};
+pub use network::{NetworkGrant, NetworkRule};
 pub use observation::Observation;
 pub use result::{ExternalResult, ResultError, Status, ToolOutcome};
 pub use roots::{Root, Roots};

@@ -5,7 +5,9 @@
 use proptest::prelude::*;
 use tidegate_contract::grant::parse_allow;
 use tidegate_contract::limits::{LIMITS, parse_limit};
-use tidegate_contract::{Grant, GrantError, LimitError, Limits, Names, Root, Roots};
+use tidegate_contract::{
+    Grant, GrantError, LimitError, Limits, Names, NetworkGrant, NetworkRule, Root, Roots,
+};
 
 fn grant(texts: &[&str]) -> Grant {
     let mut grant = Grant::default();
@@ -22,16 +24,11 @@ fn root(path: &str) -> Root {
 #[test]
 fn s1_nothing_is_granted_by_default() {
     let grant = Grant::default();
-    for names in [
-        &grant.tools,
-        &grant.mcp,
-        &grant.network,
-        &grant.execute,
-        &grant.env,
-    ] {
+    for names in [&grant.tools, &grant.mcp, &grant.execute, &grant.env] {
         assert!(names.is_empty() && !names.allows("x") && !names.allows("*"));
     }
     assert!(grant.read.is_empty() && grant.write.is_empty() && !grant.stdout);
+    assert!(grant.network.is_empty());
 }
 
 #[test]
@@ -180,14 +177,17 @@ fn s3_an_origin_is_exact_and_has_one_spelling() {
         ("http://127.0.0.1:8080", "http://127.0.0.1:8080"),
         ("http://[::1]:8080", "http://[::1]:8080"),
         ("http://[0:0::1]", "http://[::1]"),
+        ("tcp://10.0.0.5:5432", "tcp://10.0.0.5:5432"),
+        ("udp://[::1]:53", "udp://[::1]:53"),
     ] {
         let grant = grant(&[&format!("network={text}")]);
-        assert!(
-            grant.network.allows(expected),
-            "{text}: {:?}",
-            grant.network
-        );
+        let origins: Vec<&str> = grant.network.iter().map(NetworkRule::origin).collect();
+        assert_eq!(origins, [expected], "{text}");
     }
+}
+
+#[test]
+fn s3_what_is_no_exact_origin_is_refused() {
     for text in [
         "https://",
         "https://a/",
@@ -209,6 +209,12 @@ fn s3_an_origin_is_exact_and_has_one_spelling() {
         "https://a..b",
         "https://.a",
         "https://a.",
+        "ftp://a",
+        "tcp://a:1",
+        "tcp://10.0.0.5",
+        "https://a,b",
+        "https://a,10.0.0.0/8",
+        "https://a,",
         "https://-a",
         "http://127.1",
         "http://0x7f.0.0.1",
@@ -228,6 +234,59 @@ fn s3_an_origin_is_exact_and_has_one_spelling() {
             "{text}: {result:?}"
         );
     }
+}
+
+#[test]
+fn s3_a_rule_permits_its_methods_and_whole_segments_of_its_paths() {
+    let texts = |texts: &[&str]| {
+        texts
+            .iter()
+            .map(|&text| text.to_owned())
+            .collect::<Vec<_>>()
+    };
+    let rule = NetworkRule::new("https://a.example").expect("an origin");
+    assert!(rule.permits("DELETE", "/anything%2f.."));
+    let rule = rule
+        .with_methods(&texts(&["GET"]))
+        .and_then(|rule| rule.with_paths(&texts(&["/api", "/v1/"])))
+        .expect("a rule");
+    for (method, path, expected) in [
+        ("GET", "/api", true),
+        ("GET", "/api/", true),
+        ("GET", "/api/x", true),
+        ("GET", "/v1/", true),
+        ("GET", "/v1/x", true),
+        ("GET", "/v1", false),
+        ("GET", "/apis", false),
+        ("GET", "/", false),
+        ("GET", "/API", false),
+        ("POST", "/api", false),
+        ("get", "/api", false),
+        ("GET", "/api/..%2fsecret", false),
+        ("GET", "/api/%2e%2e/secret", false),
+        ("GET", "/api/%5Csecret", false),
+    ] {
+        assert_eq!(rule.permits(method, path), expected, "{method} {path}");
+    }
+}
+
+#[test]
+fn s3_a_rule_with_a_method_or_path_that_is_none_is_refused() {
+    let rule = || NetworkRule::new("https://a.example").expect("an origin");
+    for method in ["", "GET ", "G\r\n", "é", "(GET)", &"A".repeat(33)] {
+        assert!(
+            rule().with_methods(&[method.to_owned()]).is_err(),
+            "{method:?}"
+        );
+    }
+    for path in [
+        "", "api", "/a/../b", "/./a", "/a?b", "/a#b", "/a b", "/a\\b", "/%61", "/é",
+    ] {
+        assert!(rule().with_paths(&[path.to_owned()]).is_err(), "{path:?}");
+    }
+    let socket = || NetworkRule::new("tcp://10.0.0.5:1").expect("an address");
+    assert!(socket().with_methods(&["GET".to_owned()]).is_err());
+    assert!(socket().with_paths(&["/a".to_owned()]).is_err());
 }
 
 #[test]
@@ -327,13 +386,41 @@ fn roots() -> impl Strategy<Value = Roots> {
     proptest::collection::vec(root, 0..5).prop_map(|roots| roots.into_iter().collect())
 }
 
+fn rule() -> impl Strategy<Value = NetworkRule> {
+    let some = |one: &'static str| proptest::option::of(proptest::collection::vec(one, 1..4));
+    let addresses = proptest::collection::vec("10\\.0\\.0\\.[1-3]", 0..3);
+    (
+        "https://[ab]",
+        some("GET|PUT|POST"),
+        some("/([ab]/?){0,3}"),
+        addresses,
+    )
+        .prop_map(|(origin, methods, paths, addresses)| {
+            let mut rule = NetworkRule::new(&origin).expect("a rule");
+            for address in addresses {
+                rule = rule.with_address(&address).expect("a rule");
+            }
+            if let Some(methods) = methods {
+                rule = rule.with_methods(&methods).expect("a rule");
+            }
+            match paths {
+                Some(paths) => rule.with_paths(&paths).expect("a rule"),
+                None => rule,
+            }
+        })
+}
+
+fn rules() -> impl Strategy<Value = NetworkGrant> {
+    proptest::collection::vec(rule(), 0..4).prop_map(|rules| rules.into_iter().collect())
+}
+
 fn any_grant() -> impl Strategy<Value = Grant> {
     let all = (
         names(),
         names(),
         roots(),
         roots(),
-        names(),
+        rules(),
         names(),
         names(),
         any::<bool>(),
@@ -360,9 +447,11 @@ fn is_within(inner: &Grant, outer: &Grant) -> bool {
             .all(|name| !inner.allows(name) || outer.allows(name))
     };
     let roots = |inner: &Roots, outer: &Roots| inner.iter().all(|root| outer.allows(root));
+    let rules =
+        |inner: &NetworkGrant, outer: &NetworkGrant| inner.iter().all(|rule| outer.covers(rule));
     names(&inner.tools, &outer.tools)
         && names(&inner.mcp, &outer.mcp)
-        && names(&inner.network, &outer.network)
+        && rules(&inner.network, &outer.network)
         && names(&inner.execute, &outer.execute)
         && names(&inner.env, &outer.env)
         && roots(&inner.read, &outer.read)
@@ -387,6 +476,13 @@ proptest! {
         prop_assert_eq!(&narrow.narrow(&b), &narrow);
         prop_assert_eq!(&narrow.narrow(&a), &narrow);
         prop_assert_eq!(b.narrow(&a), narrow);
+    }
+
+    #[test]
+    fn s3_a_narrowed_network_permits_what_both_do(a in rules(), b in rules(), method in "GET|PUT|POST", path in "/([ab]/?){0,4}") {
+        let narrow = a.narrow(&b);
+        let permits = |grant: &NetworkGrant| grant.of("https://a").any(|rule| rule.permits(&method, &path));
+        prop_assert_eq!(permits(&narrow), permits(&a) && permits(&b));
     }
 
     #[test]

@@ -1,0 +1,60 @@
+//! Network grants as the config writes them.
+
+use serde::Deserialize;
+use tidegate_contract::{NetworkGrant, NetworkRule};
+
+/// One origin, or one with what of it may be used.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(
+    untagged,
+    expecting = "an exact origin such as https://example.com, or {origin, methods, paths, addresses}"
+)]
+pub(crate) enum NetworkEntry {
+    Origin(String),
+    Rule(NetworkEntryRule),
+}
+
+/// An origin, and what of it may be used; an absent list restricts nothing, except that addresses that
+/// are not public have to be named.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NetworkEntryRule {
+    pub(crate) origin: String,
+    #[serde(default)]
+    pub(crate) methods: Option<Vec<String>>,
+    #[serde(default)]
+    pub(crate) paths: Option<Vec<String>>,
+    #[serde(default)]
+    pub(crate) addresses: Vec<String>,
+}
+
+impl NetworkEntry {
+    fn rule(&self) -> anyhow::Result<NetworkRule> {
+        let entry = match self {
+            Self::Origin(origin) => return Ok(NetworkRule::parse(origin)?),
+            Self::Rule(entry) => entry,
+        };
+        let mut rule = NetworkRule::new(&entry.origin)?;
+        for address in &entry.addresses {
+            rule = rule.with_address(address)?;
+        }
+        if let Some(methods) = &entry.methods {
+            rule = rule.with_methods(methods)?;
+        }
+        if let Some(paths) = &entry.paths {
+            rule = rule.with_paths(paths)?;
+        }
+        Ok(rule)
+    }
+}
+
+/// The rules that are written; `base` where the key is absent.
+pub(crate) fn rules(
+    entries: Option<&[NetworkEntry]>,
+    base: &NetworkGrant,
+) -> anyhow::Result<NetworkGrant> {
+    match entries {
+        None => Ok(base.clone()),
+        Some(entries) => entries.iter().map(NetworkEntry::rule).collect(),
+    }
+}
