@@ -20,6 +20,7 @@ use std::time::SystemTime;
 
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, MetadataExt as _, PermissionsExt as _};
+use rustls::pki_types::CertificateDer;
 
 use crate::command::Launcher;
 use crate::error::SandboxError;
@@ -239,6 +240,11 @@ pub fn whole_environment() -> Vec<(String, String)> {
     std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
         .collect()
+}
+
+/// The certificate authorities that the system trusts; those that can't be read are left out.
+pub(crate) fn certificate_authorities() -> Vec<CertificateDer<'static>> {
+    rustls_native_certs::load_native_certs().certs
 }
 
 /// 128 random bits from the system, as 32 hex digits: an id that nobody has seen before.

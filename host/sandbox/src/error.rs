@@ -38,6 +38,21 @@ pub enum SandboxError {
         /// What is wrong with it.
         reason: String,
     },
+    /// A file of certificate authorities has none.
+    #[error("there is no certificate in PEM form")]
+    Authorities,
+    /// A secret's value can't be kept from results, or sent.
+    #[error("a secret can't be used: {reason}")]
+    Secret {
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// A header can't be added to requests.
+    #[error("a header can't be added to requests: {reason}")]
+    Injection {
+        /// What is wrong with it.
+        reason: &'static str,
+    },
     /// A native command can't be what the operator says.
     #[error("the command `{name}` can't be used")]
     Command {

@@ -2,7 +2,7 @@
 //!
 //! A [`Grant`](tidegate_contract::grant::Grant) is data; this crate opens what it names, once, at
 //! load, and hands out handles: folders, environment values, the process's standard output, programs
-//! to run as commands. What is not in a handle can't be reached by a plugin.
+//! to run as commands, the network. What is not in a handle can't be reached by a plugin.
 //!
 //! It must never know what a component, a tool or a message is.
 //!
@@ -25,10 +25,13 @@ pub mod files;
 pub mod handles;
 pub mod names;
 pub mod output;
+pub mod secret;
 
 pub use ambient::Workspace;
 pub use denial::Denial;
+pub use egress::{Egress, Network};
 pub use error::{CommandError, SandboxError};
 pub use files::{Access, Folder};
 pub use handles::Handles;
 pub use output::LineSink;
+pub use secret::{Injection, Secret};
