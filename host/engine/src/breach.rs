@@ -19,6 +19,9 @@ pub(crate) enum Breach {
     Handles,
     HostAllocation,
     Result,
+    HttpRequests,
+    HttpResponse,
+    HttpHeaders,
 }
 
 impl Breach {
@@ -33,6 +36,7 @@ impl Breach {
             Self::Handles => "LIMIT_HANDLES",
             Self::HostAllocation => "LIMIT_HOST_ALLOCATION",
             Self::Result => "LIMIT_RESULT",
+            Self::HttpRequests | Self::HttpResponse | Self::HttpHeaders => "LIMIT_HTTP",
         }
     }
 
@@ -72,6 +76,18 @@ impl Breach {
                 limits.host_allocation_bytes
             ),
             Self::Result => return Failure::result_too_large(limits.result_bytes),
+            Self::HttpRequests => format!(
+                "the call made more than http_requests = {}",
+                limits.http_requests
+            ),
+            Self::HttpResponse => format!(
+                "an HTTP response was larger than http_response_bytes = {}",
+                limits.http_response_bytes
+            ),
+            Self::HttpHeaders => format!(
+                "the headers of an HTTP message were larger than http_header_bytes = {}",
+                limits.http_header_bytes
+            ),
         };
         host_failure(self.code(), message)
     }

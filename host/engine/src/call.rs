@@ -18,6 +18,7 @@ use crate::exports::Asked;
 use crate::plugin::Loaded;
 use crate::program::Program;
 use crate::report;
+use crate::secrets;
 use crate::store::{self, CallState};
 use crate::watch::Watch;
 
@@ -49,8 +50,17 @@ fn run<T>(
 ) -> Result<T, Ending> {
     let _ticking = loaded.engine.ticker.running();
     let end = guest(store);
-    store.data_mut().watch.end();
-    end.map_err(|error| ending::classify(&error, store.data()))
+    let state = store.data_mut();
+    state.watch.end();
+    for denial in state.watch.take_denials() {
+        state.denials.record(denial);
+    }
+    match (end, state.watch.overrun()) {
+        // The guest may have gone on as if nothing were wrong.
+        (Ok(_) | Err(_), Some(breach)) => Err(Ending::Breach(breach)),
+        (Ok(value), None) => Ok(value),
+        (Err(error), None) => Err(ending::classify(&error, state)),
+    }
 }
 
 /// The limits of one call: the plugin's, with the deadline that its caller set.
@@ -96,7 +106,8 @@ pub(crate) fn tool(
         Ok(outcome) => report::attach(&mut outcome.metadata, store.into_data()),
         Err(_) => report::log(store.into_data()),
     }
-    outcome
+    let secrets = &loaded.setup.handles.secrets;
+    secrets::withhold(secrets, outcome, |outcome| serde_json::to_value(outcome))
 }
 
 fn outcome_of(end: Result<Executed, Ending>, limits: &Limits) -> Result<ToolOutcome, CallError> {
@@ -186,7 +197,8 @@ pub(crate) fn delivery(
         Ok(receipt) => report::attach(&mut receipt.metadata, store.into_data()),
         Err(_) => report::log(store.into_data()),
     }
-    receipt
+    let secrets = &loaded.setup.handles.secrets;
+    secrets::withhold(secrets, receipt, |receipt| serde_json::to_value(receipt))
 }
 
 fn receipt_of(

@@ -2,16 +2,16 @@
 
 use tidegate_sandbox::Denial;
 
-/// Most denials kept of one call: enough to fix the grants, too few to fill memory.
-const KEPT: usize = 16;
-
 /// Distinct denials in the order they were met.
 #[derive(Debug, Default)]
 pub(crate) struct Denials(Vec<Denial>);
 
 impl Denials {
+    /// Most denials kept of one call: enough to fix the grants, too few to fill memory.
+    pub(crate) const KEPT: usize = 16;
+
     pub(crate) fn record(&mut self, denial: Denial) {
-        if self.0.len() < KEPT && !self.0.contains(&denial) {
+        if self.0.len() < Self::KEPT && !self.0.contains(&denial) {
             self.0.push(denial);
         }
     }

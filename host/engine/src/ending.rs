@@ -5,6 +5,7 @@ use tidegate_contract::failure::{host_failure, redact};
 use wasmtime::component::ResourceTableError;
 use wasmtime::{Trap, WasmBacktrace};
 use wasmtime_wasi::I32Exit;
+use wasmtime_wasi_http::FieldMapError;
 
 use crate::breach::Breach;
 use crate::store::CallState;
@@ -30,6 +31,10 @@ pub(crate) fn classify(error: &wasmtime::Error, state: &CallState) -> Ending {
     }
     if matches!(error.downcast_ref(), Some(ResourceTableError::Full)) {
         return Ending::Breach(Breach::Handles);
+    }
+    if error.is::<FieldMapError>() {
+        // wasmtime traps on the two that are a matter of size alone.
+        return Ending::Breach(Breach::HttpHeaders);
     }
     if let Some(breach) = by_message(error, state) {
         return Ending::Breach(breach);

@@ -14,6 +14,7 @@ use tidegate_sandbox::{Access, names};
 use crate::bindings::tidegate::plugin::{artifacts, context, exec, file_status, parts, types};
 use crate::command;
 use crate::saturating::to_u64;
+use crate::secrets;
 use crate::store::CallState;
 
 /// How many lines a call has logged and how many were dropped.
@@ -61,7 +62,7 @@ impl context::Host for CallState {
         let soon = |last: Instant| now.duration_since(last) < PROGRESS_INTERVAL;
         if !self.last_progress.is_some_and(soon) {
             self.last_progress = Some(now);
-            let (plugin, call_id, note) = (&*self.setup.plugin, &*self.call_id, one_line(&note));
+            let (plugin, call_id, note) = (&*self.setup.plugin, &*self.call_id, self.shown(note));
             tracing::info!(target: "tidegate::progress", plugin, call_id, done, total, note);
         }
         Ok(())
@@ -78,7 +79,7 @@ impl context::Host for CallState {
             text.len()
                 .saturating_sub(text::cut(&text, LOG_LINE_BYTES).len()),
         );
-        let (plugin, call_id, text) = (&*self.setup.plugin, &*self.call_id, one_line(&text));
+        let (plugin, call_id, text) = (&*self.setup.plugin, &*self.call_id, self.shown(text));
         match level {
             context::Level::Trace => {
                 tracing::trace!(target: "tidegate::plugin", plugin, call_id, text);
@@ -97,6 +98,13 @@ impl context::Host for CallState {
             }
         }
         Ok(())
+    }
+}
+
+impl CallState {
+    /// A guest's text as the log shows it.
+    fn shown(&self, text: String) -> String {
+        one_line(&secrets::redacted(&self.setup.handles.secrets, text))
     }
 }
 

@@ -1,21 +1,75 @@
-//! `wasi:sockets` for a guest without a network grant: making a socket and looking up a name are
-//! refused and recorded. Nothing is bound, connected or asked.
+//! `wasi:sockets` for a guest: sockets for the very addresses that were granted, and none without one.
+//!
+//! What is refused is recorded, and nothing is bound, connected or asked for it. Names are never looked
+//! up, and nothing listens.
 
-use tidegate_sandbox::egress;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use tidegate_sandbox::egress::{self, Protocol};
+use tidegate_sandbox::{Egress, Handles};
 use wasmtime::component::{HasData, Resource};
+use wasmtime_wasi::WasiCtxBuilder;
 use wasmtime_wasi::p2::bindings::sockets::ip_name_lookup::{self, ResolveAddressStream};
 use wasmtime_wasi::p2::bindings::sockets::network::{self, ErrorCode, IpAddress, IpAddressFamily};
 use wasmtime_wasi::p2::bindings::sockets::tcp_create_socket;
 use wasmtime_wasi::p2::bindings::sync::sockets::udp_create_socket;
 use wasmtime_wasi::p2::{self as p2, DynPollable, SocketError, SocketResult, TcpSocket, UdpSocket};
-use wasmtime_wasi::sockets::WasiSocketsCtxView;
+use wasmtime_wasi::sockets::{SocketAddrUse, WasiSocketsCtxView};
 
 use crate::denials::Denials;
+use crate::overrun::Overrun;
+use crate::watch::Watch;
+
+/// Permits the sockets that were granted.
+pub(crate) fn allow(wasi: &mut WasiCtxBuilder, handles: &Handles, watch: &mut Watch) {
+    let allows = |protocol| {
+        let egress = handles.egress.as_ref();
+        egress.is_some_and(|egress| egress.has_sockets(protocol))
+    };
+    let (tcp, udp) = (allows(Protocol::Tcp), allows(Protocol::Udp));
+    wasi.allow_tcp(tcp)
+        .allow_udp(udp)
+        .allow_ip_name_lookup(false);
+    if let Some(egress) = handles.egress.as_ref().filter(|_| tcp || udp) {
+        let (egress, notes) = (egress.clone(), Arc::clone(watch.notes()));
+        wasi.socket_addr_check(move |address, wanted| {
+            let allowed = check(&egress, &notes, address, wanted);
+            Box::pin(async move { allowed })
+        });
+    }
+}
+
+/// Judges one use of one address.
+fn check(egress: &Egress, notes: &Overrun, address: SocketAddr, wanted: SocketAddrUse) -> bool {
+    let protocol = match wanted {
+        SocketAddrUse::TcpConnect => Protocol::Tcp,
+        SocketAddrUse::UdpSend | SocketAddrUse::UdpReceive => Protocol::Udp,
+        // The system picks the near end of a connection.
+        SocketAddrUse::TcpBind | SocketAddrUse::UdpBind
+            if address.ip().is_unspecified() && address.port() == 0 =>
+        {
+            return true;
+        }
+        _ => {
+            notes.deny(egress::deny(&format!("a socket at {address}")));
+            return false;
+        }
+    };
+    match egress.check_socket(protocol, address) {
+        Ok(()) => true,
+        Err(denial) => {
+            notes.deny(denial);
+            false
+        }
+    }
+}
 
 /// The network of one call.
 pub(crate) struct Network<'a> {
     pub(crate) view: WasiSocketsCtxView<'a>,
     pub(crate) denials: &'a mut Denials,
+    pub(crate) egress: Option<&'a Egress>,
 }
 
 /// Names [`Network`] to the linker.
@@ -29,6 +83,11 @@ impl Network<'_> {
     fn deny<T>(&mut self, name: &str) -> SocketResult<T> {
         self.denials.record(egress::deny(name));
         Err(ErrorCode::AccessDenied.into())
+    }
+
+    fn has_sockets(&self, protocol: Protocol) -> bool {
+        self.egress
+            .is_some_and(|egress| egress.has_sockets(protocol))
     }
 }
 
@@ -52,13 +111,19 @@ impl network::HostNetwork for Network<'_> {
 }
 
 impl tcp_create_socket::Host for Network<'_> {
-    fn create_tcp_socket(&mut self, _: IpAddressFamily) -> SocketResult<Resource<TcpSocket>> {
+    fn create_tcp_socket(&mut self, family: IpAddressFamily) -> SocketResult<Resource<TcpSocket>> {
+        if self.has_sockets(Protocol::Tcp) {
+            return tcp_create_socket::Host::create_tcp_socket(&mut self.view, family);
+        }
         self.deny("tcp")
     }
 }
 
 impl udp_create_socket::Host for Network<'_> {
-    fn create_udp_socket(&mut self, _: IpAddressFamily) -> SocketResult<Resource<UdpSocket>> {
+    fn create_udp_socket(&mut self, family: IpAddressFamily) -> SocketResult<Resource<UdpSocket>> {
+        if self.has_sockets(Protocol::Udp) {
+            return udp_create_socket::Host::create_udp_socket(&mut self.view, family);
+        }
         self.deny("udp")
     }
 }

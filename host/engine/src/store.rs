@@ -14,15 +14,17 @@ use wasmtime::{Store, UpdateDeadline};
 use wasmtime_wasi::filesystem::{WasiFilesystemCtx, WasiFilesystemCtxView};
 use wasmtime_wasi::sockets::WasiSocketsCtxView;
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder};
+use wasmtime_wasi_http::WasiHttpCtxView;
 
 use crate::breach::Breach;
 use crate::command::Executor;
 use crate::denials::Denials;
 use crate::files::{Files, Preopen};
+use crate::http::Exchanges;
 use crate::imports::Log;
 use crate::io::Io;
 use crate::limiter::Limiter;
-use crate::network::Network;
+use crate::network::{self, Network};
 use crate::open_files::OpenFiles;
 use crate::program::{Program, STDOUT_BYTES_VARIABLE};
 use crate::saturating::to_usize;
@@ -113,6 +115,8 @@ pub(crate) struct CallState {
     table: ResourceTable,
     /// Made when the guest first asks: most calls never touch it.
     wasi: Option<Box<WasiCtx>>,
+    /// Made when the guest first asks for HTTP.
+    http: Option<Box<Exchanges>>,
     /// Theirs, always empty: folders come from the setup.
     filesystem: WasiFilesystemCtx,
     pub(crate) setup: Arc<Setup>,
@@ -165,7 +169,17 @@ impl CallState {
                 table: &mut self.table,
             },
             denials: &mut self.denials,
+            egress: self.setup.handles.egress.as_ref(),
         }
+    }
+
+    pub(crate) fn http(&mut self) -> WasiHttpCtxView<'_> {
+        let (setup, watch) = (&self.setup, &mut self.watch);
+        let exchanges = self.http.get_or_insert_with(|| {
+            let egress = setup.handles.egress.as_ref();
+            Box::new(Exchanges::new(&setup.limits, egress, watch.notes()))
+        });
+        exchanges.view(&mut self.table)
     }
 
     pub(crate) fn random(&mut self) -> Random<'_> {
@@ -193,10 +207,8 @@ impl CallState {
         let limits = &self.setup.limits;
         let capture = |limit_bytes| Capture::new(to_usize(limit_bytes));
         let mut wasi = WasiCtxBuilder::new();
-        wasi.envs(&self.setup.handles.environment)
-            .allow_tcp(false)
-            .allow_udp(false)
-            .allow_ip_name_lookup(false);
+        wasi.envs(&self.setup.handles.environment);
+        network::allow(&mut wasi, &self.setup.handles, &mut self.watch);
         match &self.program {
             Program::Command { arguments, streams } => wasi
                 .args(arguments)
@@ -237,6 +249,7 @@ pub(crate) fn build(
         CallState {
             table,
             wasi: None,
+            http: None,
             filesystem: WasiFilesystemCtx::default(),
             setup: Arc::clone(setup),
             call_id: call_id.into(),

@@ -1,7 +1,6 @@
 //! What a guest can import: WASI 0.2 and the plugin contract, linked once for all plugins.
 //!
 //! Every import is there whatever was granted; an import without a grant answers with a denial.
-//! Absent on purpose: `wasi:http`, which comes with the network capability.
 
 use wasmtime::component::{HasData, HasSelf, Linker};
 use wasmtime_wasi::cli::{WasiCli, WasiCliCtxView};
@@ -9,6 +8,8 @@ use wasmtime_wasi::clocks::{WasiClocks, WasiClocksCtxView};
 use wasmtime_wasi::p2::bindings::{cli, clocks, filesystem, random, sockets, sync};
 use wasmtime_wasi::random::WasiRandomCtx;
 use wasmtime_wasi::sockets::{WasiSockets, WasiSocketsCtxView};
+use wasmtime_wasi_http::WasiHttp;
+use wasmtime_wasi_http::p2::bindings::{LinkOptions, http};
 use wasmtime_wasi_io::bindings::wasi::io::error;
 
 use crate::bindings::tidegate::plugin;
@@ -24,6 +25,7 @@ pub(crate) fn link(linker: &mut Linker<CallState>) -> wasmtime::Result<()> {
     link_io_and_clocks(linker)?;
     link_cli(linker)?;
     link_sockets(linker)?;
+    link_http(linker)?;
     let l = linker;
     filesystem::preopens::add_to_linker::<_, HasFiles>(l, CallState::files)?;
     sync::filesystem::types::add_to_linker::<_, HasFiles>(l, CallState::files)?;
@@ -71,6 +73,12 @@ fn link_sockets(l: &mut Linker<CallState>) -> wasmtime::Result<()> {
     sockets::tcp_create_socket::add_to_linker::<_, HasNetwork>(l, CallState::network)?;
     sync::sockets::udp::add_to_linker::<_, WasiSockets>(l, sockets_view)?;
     sync::sockets::udp_create_socket::add_to_linker::<_, HasNetwork>(l, CallState::network)
+}
+
+fn link_http(l: &mut Linker<CallState>) -> wasmtime::Result<()> {
+    let options = LinkOptions::default();
+    http::types::add_to_linker::<_, WasiHttp>(l, &(&options).into(), CallState::http)?;
+    http::outgoing_handler::add_to_linker::<_, WasiHttp>(l, CallState::http)
 }
 
 fn cli_view(state: &mut CallState) -> WasiCliCtxView<'_> {

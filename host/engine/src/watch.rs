@@ -1,12 +1,16 @@
 //! When one call must end: its deadline, its CPU budget and its caller's wish.
 
+use std::future::pending;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
+use tidegate_sandbox::Denial;
 use tokio_util::sync::CancellationToken;
 
 use crate::breach::Breach;
 use crate::courtesy::Courtesy;
+use crate::overrun::Overrun;
 use crate::ticker::TICK;
 
 /// When a call ends at the latest, and the limit that says so.
@@ -47,6 +51,8 @@ pub(crate) struct Watch {
     cpu_start: Option<Duration>,
     courtesy: Courtesy,
     cancel: CancellationToken,
+    /// What ends the call from outside of its thread, once it has asked for the network.
+    overrun: Option<Arc<Overrun>>,
 }
 
 impl Watch {
@@ -64,6 +70,7 @@ impl Watch {
             cpu_start: None,
             courtesy,
             cancel,
+            overrun: None,
         }
     }
 
@@ -75,6 +82,9 @@ impl Watch {
     fn ended(&self, now: Instant) -> Option<Breach> {
         if self.cancel.is_cancelled() {
             return Some(Breach::Cancelled);
+        }
+        if let Some(breach) = self.overrun() {
+            return Some(breach);
         }
         (now >= self.deadline.at).then_some(Breach::Deadline)
     }
@@ -110,8 +120,32 @@ impl Watch {
         tokio::select! {
             biased;
             () = self.cancel.cancelled() => Breach::Cancelled,
+            breach = async {
+                match &self.overrun {
+                    Some(overrun) => overrun.ended().await,
+                    None => pending().await,
+                }
+            } => breach,
             () = tokio::time::sleep_until(self.deadline.at.into()) => Breach::Deadline,
         }
+    }
+
+    /// The notes that are written from other threads, from now on.
+    pub(crate) fn notes(&mut self) -> &Arc<Overrun> {
+        self.overrun.get_or_insert_default()
+    }
+
+    /// The bound that was passed outside of the call's thread, if one was.
+    pub(crate) fn overrun(&self) -> Option<Breach> {
+        self.overrun.as_ref()?.breach()
+    }
+
+    /// What was denied outside of the call's thread.
+    pub(crate) fn take_denials(&self) -> Vec<Denial> {
+        let overrun = self.overrun.as_ref();
+        overrun
+            .map(|notes| notes.take_denials())
+            .unwrap_or_default()
     }
 
     pub(crate) fn is_cancelled(&self) -> bool {
