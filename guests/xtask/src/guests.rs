@@ -13,6 +13,9 @@ use crate::workspace::Workspace;
 /// The guests' manifest, from the root.
 const MANIFEST: &str = "guests/rust/Cargo.toml";
 
+/// The packages of guests that have tests of their own.
+const TESTED: [&str; 4] = ["commands", "exchange", "posix", "web-search"];
+
 /// Builds every guest, and gives back the toolchain that did.
 ///
 /// # Errors
@@ -58,7 +61,9 @@ pub(crate) fn lint(workspace: &Workspace, toolchain: &Toolchain) -> Result<(), F
 pub(crate) fn test(workspace: &Workspace) -> Result<(), Failure> {
     let mut test = workspace.cargo(&["test", "--manifest-path", MANIFEST]);
     test.env("CARGO_TARGET_DIR", workspace.target.join("guests-native"));
-    test.args(["-p", "commands", "-p", "posix"]);
+    for package in TESTED {
+        test.args(["-p", package]);
+    }
     step::run(workspace, test)
 }
 
