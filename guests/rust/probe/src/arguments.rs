@@ -66,6 +66,16 @@ impl Arguments {
             .collect()
     }
 
+    /// The pairs of strings in the list under `key`.
+    pub(crate) fn pairs(&self, key: &str) -> Vec<(&str, &str)> {
+        let items = self.value.get(key).and_then(Value::as_array);
+        items
+            .into_iter()
+            .flatten()
+            .filter_map(|item| Some((item.get(0)?.as_str()?, item.get(1)?.as_str()?)))
+            .collect()
+    }
+
     /// The value under `key` exactly as it was written.
     pub(crate) fn raw(&self, key: &str) -> Option<String> {
         let members: BTreeMap<String, &RawValue> = serde_json::from_str(&self.text).ok()?;

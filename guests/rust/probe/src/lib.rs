@@ -15,8 +15,11 @@ mod bindings;
 mod broken;
 mod caller;
 mod command;
+mod fields;
 mod file_status;
 mod files;
+mod http;
+mod hunt;
 mod log;
 mod outcome;
 mod process;
@@ -46,6 +49,24 @@ const fn tool(
 const TOOLS: &[Tool] = &[
     tool("fs", files::DESCRIPTION, files::run),
     tool("net", sockets::DESCRIPTION, sockets::run),
+    tool("http", http::DESCRIPTION, http::run),
+    tool("http_many", http::MANY_DESCRIPTION, http::many),
+    tool("hunt", hunt::DESCRIPTION, hunt::run),
+    tool(
+        "fields_from_list",
+        "Makes header fields of {count} pairs at once.",
+        fields::from_list,
+    ),
+    tool(
+        "fields_keep",
+        "Makes {count} header fields and keeps each.",
+        fields::keep,
+    ),
+    tool(
+        "fields_grow",
+        "Appends up to {count} headers of {bytes} to the same fields, until one is refused.",
+        fields::grow,
+    ),
     tool(
         "env",
         "Tells environment, arguments and working folder.",
