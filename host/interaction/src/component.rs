@@ -3,7 +3,8 @@
 use tidegate_contract::grant::Grant;
 use tidegate_contract::limits::Limits;
 use tidegate_contract::{
-    CallError, Delivery, OutputReceipt, ToolCall, ToolDefinition, ToolName, ToolOutcome,
+    CallError, Delivery, Failure, OutputReceipt, Status, ToolCall, ToolDefinition, ToolName,
+    ToolOutcome,
 };
 use tidegate_engine::{CallOptions, Plugin};
 
@@ -17,6 +18,8 @@ pub struct ComponentTool {
     definition: ToolDefinition,
     /// The name the component itself knows the tool by, where a prefix tells it apart outside.
     own_name: ToolName,
+    origin: Option<String>,
+    cancelled_code: Option<String>,
 }
 
 impl ComponentTool {
@@ -37,9 +40,42 @@ impl ComponentTool {
                 plugin: plugin.clone(),
                 definition,
                 own_name,
+                origin: None,
+                cancelled_code: None,
             })
         };
         plugin.definitions().iter().map(tool).collect()
+    }
+
+    /// Says that each call asks one origin: without a grant of it, calls are refused before they are
+    /// made.
+    #[must_use]
+    pub fn asking(self, origin: &str) -> Self {
+        Self {
+            origin: Some(origin.to_owned()),
+            ..self
+        }
+    }
+
+    /// Gives calls that their caller gave up another code than `CANCELLED`: the host has ended the
+    /// component by then, which can't say its own.
+    #[must_use]
+    pub fn cancelled_as(self, code: &str) -> Self {
+        Self {
+            cancelled_code: Some(code.to_owned()),
+            ..self
+        }
+    }
+
+    fn renamed(&self, outcome: ToolOutcome) -> ToolOutcome {
+        let own = self.cancelled_code.as_deref();
+        match (own, &outcome.error) {
+            (Some(code), Some(error)) if outcome.status == Status::Cancelled => ToolOutcome {
+                error: Failure::new(code, error.message()).ok().or(outcome.error),
+                ..outcome
+            },
+            _ => outcome,
+        }
     }
 }
 
@@ -54,7 +90,14 @@ impl Tool for ComponentTool {
         context: &'a CallContext,
     ) -> BoxFuture<'a, Result<ToolOutcome, CallError>> {
         let options = options(context);
-        Box::pin(self.plugin.call_tool(&self.own_name, call, options))
+        Box::pin(async move {
+            let called = self.plugin.call_tool(&self.own_name, call, options);
+            called.await.map(|outcome| self.renamed(outcome))
+        })
+    }
+
+    fn origin(&self) -> Option<&str> {
+        self.origin.as_deref()
     }
 
     fn grant(&self) -> Option<&Grant> {

@@ -213,6 +213,7 @@ impl ToolRegistry {
             })?;
         let grant = entry.tool.grant().unwrap_or(permissions);
         check_effects(&entry.tool.definition().effects, grant)?;
+        check_origin(entry.tool.origin(), grant)?;
         check_arguments(&entry, call)?;
         Ok(Prepared(entry))
     }
@@ -295,6 +296,16 @@ fn check_effects(effects: &[Effect], grant: &Grant) -> Result<(), CallError> {
         }
     }
     Ok(())
+}
+
+/// A tool that asks one origin with each call needs a grant of it.
+fn check_origin(origin: Option<&str>, grant: &Grant) -> Result<(), CallError> {
+    match origin {
+        Some(origin) if grant.network.of(origin).next().is_none() => {
+            Err(CallError::denied("network", origin))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn check_arguments(entry: &Entry, call: &ToolCall) -> Result<(), CallError> {

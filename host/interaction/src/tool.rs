@@ -92,6 +92,12 @@ pub trait Tool: Send + Sync {
         None
     }
 
+    /// An origin that each of its calls asks: without any grant of it, a call is refused before it
+    /// is made.
+    fn origin(&self) -> Option<&str> {
+        None
+    }
+
     /// SHA-256 of the component that it is of, in lower-case hex; `None` for a Rust type.
     fn digest(&self) -> Option<&str> {
         None

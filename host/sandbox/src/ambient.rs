@@ -15,8 +15,9 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
-use std::time::SystemTime;
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::{Duration, SystemTime};
 
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, MetadataExt as _, PermissionsExt as _};
@@ -240,6 +241,42 @@ pub fn whole_environment() -> Vec<(String, String)> {
     std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
         .collect()
+}
+
+/// How long a program may take to print a secret.
+const OUTPUT_WITHIN: Duration = Duration::from_secs(60);
+
+/// What a program prints, at most `limit_bytes` and two more, so that more can be told from enough.
+///
+/// # Errors
+///
+/// It can't be started, fails, or takes longer than a minute.
+pub fn output_of(program: &str, arguments: &[String], limit_bytes: usize) -> io::Result<Vec<u8>> {
+    let mut child = Command::new(program)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()?;
+    let (sender, printed) = mpsc::channel();
+    if let Some(stdout) = child.stdout.take() {
+        let most = u64::try_from(limit_bytes).unwrap_or(u64::MAX);
+        thread::spawn(move || {
+            let mut bytes = Vec::new();
+            let read = stdout.take(most.saturating_add(2)).read_to_end(&mut bytes);
+            // Nobody waits any more after the time for it.
+            drop(sender.send(read.map(|_length| bytes)));
+        });
+    }
+    let Ok(bytes) = printed.recv_timeout(OUTPUT_WITHIN) else {
+        child.kill()?;
+        child.wait()?;
+        return Err(io::Error::from(io::ErrorKind::TimedOut));
+    };
+    let status = child.wait()?;
+    if !status.success() {
+        return Err(io::Error::other(format!("`{program}` failed: {status}")));
+    }
+    bytes
 }
 
 /// The certificate authorities that the system trusts; those that can't be read are left out.
