@@ -33,8 +33,11 @@ impl Builtin {
 /// The name of the one whose settings stand under `interaction.commands`.
 pub(crate) const COMMANDS: &str = "commands";
 
+/// The name of the one whose settings stand under `interaction.web_search`.
+pub(crate) const WEB_SEARCH: &str = "web-search";
+
 /// All of them.
-pub(crate) static BUILTINS: [Builtin; 3] = [
+pub(crate) static BUILTINS: [Builtin; 4] = [
     Builtin {
         name: "read-text",
         bytes: include_bytes!("../../../guests/dist/read-text.wasm"),
@@ -77,6 +80,13 @@ pub(crate) static BUILTINS: [Builtin; 3] = [
             "tool=pwd",
             "execute=pwd",
         ],
+        prints: false,
+    },
+    Builtin {
+        name: WEB_SEARCH,
+        bytes: include_bytes!("../../../guests/dist/web-search.wasm"),
+        tools: &["web_search"],
+        needs: &["tool=web_search", "network=https://api.search.brave.com"],
         prints: false,
     },
     Builtin {

@@ -1,8 +1,9 @@
 //! The config file as data (SPEC L4): what `tidegate.yaml` says, and the grants it means.
 //!
-//! The file has more sections in the specification (`mcp`, `serve`, `secrets`); they come with what
+//! The file has more sections in the specification (`mcp`, `serve`); they come with what
 //! they configure, and until then are refused like any other unknown key.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -14,7 +15,9 @@ use tidegate_contract::limits::LIMITS;
 use tidegate_contract::{JsonObject, Limits, Root, Roots};
 
 use crate::commands::Commands;
-use crate::network::{self, NetworkEntry};
+use crate::network::{self, NetworkEntry, NetworkSettings};
+use crate::secrets::{Inject, SecretSource};
+use crate::web_search::WebSearch;
 
 /// `tidegate.yaml`.
 #[derive(Debug, Default, Deserialize)]
@@ -25,6 +28,8 @@ pub(crate) struct Config {
     pub(crate) plugins: Vec<PluginConfig>,
     pub(crate) interaction: Interaction,
     pub(crate) output: Vec<SinkConfig>,
+    pub(crate) secrets: BTreeMap<String, SecretSource>,
+    pub(crate) network: NetworkSettings,
     pub(crate) limits: LimitValues,
 }
 
@@ -82,6 +87,8 @@ pub(crate) struct PluginConfig {
     pub(crate) grants: Option<Grants>,
     #[serde(default)]
     pub(crate) limits: LimitValues,
+    #[serde(default)]
+    pub(crate) inject: Vec<Inject>,
     #[serde(default = "yes")]
     pub(crate) schema_check: bool,
     #[serde(default)]
@@ -99,6 +106,7 @@ pub(crate) struct Interaction {
     pub(crate) concurrency: Option<u32>,
     pub(crate) queue: Option<usize>,
     pub(crate) commands: Commands,
+    pub(crate) web_search: WebSearch,
 }
 
 /// One entry of `output`.
@@ -113,6 +121,8 @@ pub(crate) struct SinkConfig {
     pub(crate) grants: Option<Grants>,
     #[serde(default)]
     pub(crate) limits: LimitValues,
+    #[serde(default)]
+    pub(crate) inject: Vec<Inject>,
     #[serde(default)]
     pub(crate) config: JsonObject,
 }

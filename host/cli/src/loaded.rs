@@ -153,8 +153,8 @@ impl Loaded {
             && let Some((key, path)) = reaches(&self.config).into_iter().next()
         {
             bail!(
-                "`{key}`: `{path}` is outside the folder of this file, which was found and not \
-                 chosen; read it and run `tidegate trust`, or name it with --config"
+                "`{key}`: `{path}` is not this file's to name, which was found and not chosen; read \
+                 it and run `tidegate trust`, or name it with --config"
             );
         }
         Ok(())
@@ -187,7 +187,13 @@ pub(crate) fn reaches(config: &Config) -> Vec<(String, String)> {
     named.extend(components.map(|(key, path)| (key, path.clone())));
     let native = config.interaction.commands.paths();
     named.extend(native.map(|(key, path)| (key, path.display().to_string())));
+    let authorities = config.network.ca_file.iter();
+    named
+        .extend(authorities.map(|path| ("network.ca_file".to_owned(), path.display().to_string())));
     named.retain(|(_, path)| is_outside(Path::new(path)));
+    // Wherever a value comes from, it is the user's and not the file's.
+    let secrets = config.secrets.iter();
+    named.extend(secrets.map(|(name, source)| (format!("secrets.{name}"), source.reaches())));
     named
 }
 

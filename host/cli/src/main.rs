@@ -20,12 +20,14 @@ mod plugins;
 mod print;
 mod refusal;
 mod run;
+mod secrets;
 mod settings;
 mod share;
 mod shell;
 mod tools;
 mod trust;
 mod wanted;
+mod web_search;
 mod yaml;
 
 use std::process::ExitCode;

@@ -1,7 +1,34 @@
-//! Network grants as the config writes them.
+//! Network grants as the config writes them, and what connections are made with.
 
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
 use serde::Deserialize;
 use tidegate_contract::{NetworkGrant, NetworkRule};
+use tidegate_sandbox::{Network, ambient};
+
+/// Largest file of certificate authorities.
+const AUTHORITIES_BYTES: u64 = 16 * 1024 * 1024;
+
+/// `network`.
+#[derive(Debug, Default, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct NetworkSettings {
+    /// The certificate authorities to trust in place of the system's, as PEM.
+    pub(crate) ca_file: Option<PathBuf>,
+}
+
+impl NetworkSettings {
+    /// The network that connections are made over; paths are relative to `folder`.
+    pub(crate) fn open(&self, folder: &Path) -> anyhow::Result<Network> {
+        let Some(path) = &self.ca_file else {
+            return Ok(Network::default());
+        };
+        ambient::read_file(&folder.join(path), AUTHORITIES_BYTES)
+            .and_then(|pem| Network::default().with_authorities(&pem))
+            .context("network.ca_file")
+    }
+}
 
 /// One origin, or one with what of it may be used.
 #[derive(Debug, Clone, Deserialize)]

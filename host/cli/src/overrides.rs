@@ -107,17 +107,17 @@ fn check(before: &Config, after: &Config, path: &[String]) -> anyhow::Result<()>
                 );
             }
         }
-        ["workspace", ..]
+        ["workspace" | "secrets" | "network", ..]
         | ["plugins" | "output"]
         | ["plugins" | "output", _]
         | [
             "plugins" | "output",
             _,
-            "name" | "component" | "digest" | "grants",
+            "name" | "component" | "digest" | "grants" | "inject",
             ..,
         ] => bail!(
-            "a variable may not change which plugins are loaded, what each is granted, or the \
-             workspace; let it with --config-env"
+            "a variable may not change which plugins are loaded, what each is granted, secrets, or \
+             the workspace; let it with --config-env"
         ),
         ["interaction", ..] => {
             let (before, after) = (&before.interaction.commands, &after.interaction.commands);

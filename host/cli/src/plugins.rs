@@ -9,7 +9,7 @@ use tidegate::{
 };
 use tidegate_contract::grant::{Grant, parse_allow};
 use tidegate_contract::{Limits, Names};
-use tidegate_sandbox::ambient;
+use tidegate_sandbox::{Network, ambient};
 
 use crate::audit;
 use crate::builtin::{self, BUILTINS};
@@ -19,8 +19,10 @@ use crate::config::LimitValues;
 use crate::loaded::{self, Loaded};
 use crate::overrides::Widening;
 use crate::plan::{Plan, PlannedPlugin};
+use crate::secrets::Secrets;
 use crate::share::plugin_grant;
 use crate::wanted::{self, Component, Role, RuntimeLimit, Wanted};
+use crate::web_search;
 
 /// Everything a door needs.
 pub(crate) struct Host {
@@ -66,6 +68,16 @@ fn allow(typed: &str, sandbox: &mut Grant) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// How the tools of one plugin are registered.
+struct Registering<'a> {
+    prefix: &'a str,
+    check: SchemaCheck,
+    /// The tools that its written grants leave.
+    left: Option<&'a Names>,
+    /// The origin that each call of the carried search asks.
+    origin: Option<&'a str>,
+}
+
 /// A host being put together.
 struct Assembly<'a> {
     engine: Engine,
@@ -86,6 +98,8 @@ struct Assembly<'a> {
     commands: &'a Commands,
     /// What runs commands, made for the first plugin that may run one.
     executor: Option<Executor>,
+    network: Network,
+    secrets: Secrets<'a>,
 }
 
 impl<'a> Assembly<'a> {
@@ -118,6 +132,8 @@ impl<'a> Assembly<'a> {
             audit: None,
             commands: &loaded.config.interaction.commands,
             executor: None,
+            network: loaded.config.network.open(&loaded.folder)?,
+            secrets: Secrets::new(&loaded.config.secrets, &loaded.folder),
         })
     }
 
@@ -142,7 +158,12 @@ impl<'a> Assembly<'a> {
         }
         let grant = plugin_grant(&self.sandbox, wanted.grants.as_ref(), &plugin)
             .with_context(|| format!("grants of plugin `{}`", wanted.name))?;
-        let mut plugin = plugin.with_handles(Handles::open(&grant, &self.workspace)?)?;
+        let injections = self
+            .secrets
+            .injections(&wanted.inject)
+            .with_context(|| format!("plugin `{}`", wanted.name))?;
+        let handles = Handles::open(&grant, &self.workspace)?.through(&self.network, injections);
+        let mut plugin = plugin.with_handles(handles)?;
         if !grant.execute.is_empty() {
             plugin = plugin.with_executor(self.executor()?)?;
         }
@@ -154,7 +175,13 @@ impl<'a> Assembly<'a> {
                     .as_ref()
                     .and_then(|grants| grants.tools.as_ref());
                 let left = written.map(|_| &grant.tools);
-                self.register(&plugin, &wanted.prefix, wanted.schema_check, left)?;
+                let registering = Registering {
+                    prefix: &wanted.prefix,
+                    check: wanted.schema_check,
+                    left,
+                    origin: wanted.origin.as_deref(),
+                };
+                self.register(&plugin, &registering)?;
                 if let Some(sink) = ComponentSink::new(&plugin) {
                     self.insert_sink(&wanted.name, sink, wanted.prints, &plugin);
                 }
@@ -194,16 +221,13 @@ impl<'a> Assembly<'a> {
             .insert(name, if prints { sink.needing_stdout() } else { sink });
     }
 
-    fn register(
-        &mut self,
-        plugin: &Plugin,
-        prefix: &str,
-        check: SchemaCheck,
-        left: Option<&Names>,
-    ) -> anyhow::Result<()> {
-        for tool in ComponentTool::all(plugin, prefix)? {
+    fn register(&mut self, plugin: &Plugin, how: &Registering<'_>) -> anyhow::Result<()> {
+        for mut tool in ComponentTool::all(plugin, how.prefix)? {
             let name = tidegate::Tool::definition(&tool).name.to_string();
-            if left.is_some_and(|left| !left.allows(&name)) {
+            if let Some(origin) = how.origin {
+                tool = tool.asking(origin).cancelled_as(web_search::CANCELLED);
+            }
+            if how.left.is_some_and(|left| !left.allows(&name)) {
                 continue;
             }
             if let Some(other) = self.origins.get(&name) {
@@ -228,7 +252,7 @@ impl<'a> Assembly<'a> {
             // The registration lives as long as the registry: a command never takes a tool out.
             drop(
                 self.tools
-                    .register_with(tool, check)
+                    .register_with(tool, how.check)
                     .with_context(|| format!("plugin `{}`", plugin.name()))?,
             );
             self.origins.insert(name, plugin.name().to_owned());

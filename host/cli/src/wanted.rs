@@ -15,6 +15,8 @@ use crate::cli::PluginArguments;
 use crate::commands::Commands;
 use crate::config::{Grants, LimitValues};
 use crate::loaded::Loaded;
+use crate::secrets::Inject;
+use crate::web_search;
 
 /// Largest component file.
 const COMPONENT_BYTES: u64 = 256 * 1024 * 1024;
@@ -50,6 +52,9 @@ pub(crate) struct Wanted {
     pub(crate) limits: Limits,
     pub(crate) schema_check: SchemaCheck,
     pub(crate) config: JsonObject,
+    pub(crate) inject: Vec<Inject>,
+    /// The origin that each of its calls asks.
+    pub(crate) origin: Option<String>,
     pub(crate) prints: bool,
     pub(crate) role: Role,
 }
@@ -72,9 +77,21 @@ impl Wanted {
             limits,
             schema_check: SchemaCheck::On,
             config: JsonObject::new(),
+            inject: Vec::new(),
+            origin: None,
             prints: false,
             role: Role::Tools,
         }
+    }
+
+    /// The same with what it is told, and with what follows from that.
+    fn told(self, builtin: &Builtin, config: JsonObject) -> Self {
+        let mut wanted = Self { config, ..self };
+        if builtin.name == builtin::WEB_SEARCH {
+            wanted.origin = Some(web_search::origin(&wanted.config));
+            web_search::make_room(&wanted.config, &mut wanted.limits);
+        }
+        wanted
     }
 
     /// A carried plugin that nothing names.
@@ -83,15 +100,15 @@ impl Wanted {
         limits: Limits,
         loaded: &Loaded,
     ) -> anyhow::Result<Self> {
+        let config = settings(builtin, &JsonObject::new(), loaded)?;
         Ok(Self {
-            config: settings(builtin, &JsonObject::new(), loaded)?,
             role: if builtin.prints {
                 Role::Sink
             } else {
                 Role::Tools
             },
             prints: builtin.prints,
-            ..Self::new(builtin.name, builtin.component(), limits)
+            ..Self::new(builtin.name, builtin.component(), limits).told(builtin, config)
         })
     }
 }
@@ -103,6 +120,7 @@ struct Entry<'a> {
     digest: &'a Option<String>,
     grants: &'a Option<Grants>,
     limits: &'a LimitValues,
+    inject: &'a [Inject],
     config: &'a JsonObject,
 }
 
@@ -120,6 +138,7 @@ pub(crate) fn wanted(arguments: &PluginArguments, loaded: &Loaded) -> anyhow::Re
             digest: &plugin.digest,
             grants: &plugin.grants,
             limits: &plugin.limits,
+            inject: &plugin.inject,
             config: &plugin.config,
         };
         wanted.push(Wanted {
@@ -140,6 +159,7 @@ pub(crate) fn wanted(arguments: &PluginArguments, loaded: &Loaded) -> anyhow::Re
             digest: &sink.digest,
             grants: &sink.grants,
             limits: &sink.limits,
+            inject: &sink.inject,
             config: &sink.config,
         };
         wanted.push(Wanted {
@@ -164,36 +184,44 @@ fn configured(
     arguments: &PluginArguments,
     loaded: &Loaded,
 ) -> anyhow::Result<Wanted> {
-    let mut config = entry.config.clone();
-    let (component, prints) = match entry.component.strip_prefix("builtin:") {
+    let limits = limits(arguments, loaded, entry.limits)?;
+    let wanted = match entry.component.strip_prefix("builtin:") {
         Some(name) => {
             let builtin = builtin::named(name)?;
-            config = settings(builtin, entry.config, loaded)?;
-            (builtin.component(), builtin.prints)
+            let config = settings(builtin, entry.config, loaded)?;
+            Wanted {
+                prints: builtin.prints,
+                ..Wanted::new(entry.name, builtin.component(), limits).told(builtin, config)
+            }
         }
-        None => (loaded.component(entry.component, COMPONENT_BYTES)?, false),
+        None => Wanted {
+            config: entry.config.clone(),
+            ..Wanted::new(
+                entry.name,
+                loaded.component(entry.component, COMPONENT_BYTES)?,
+                limits,
+            )
+        },
     };
     Ok(Wanted {
         pinned: entry.digest.clone(),
         grants: entry.grants.clone(),
-        config,
-        prints,
-        ..Wanted::new(
-            entry.name,
-            component,
-            limits(arguments, loaded, entry.limits)?,
-        )
+        inject: entry.inject.to_vec(),
+        ..wanted
     })
 }
 
 /// The settings of a carried plugin: its own, over those that stand under `interaction`.
 fn settings(builtin: &Builtin, own: &JsonObject, loaded: &Loaded) -> anyhow::Result<JsonObject> {
-    if builtin.name != builtin::COMMANDS {
-        return Ok(own.clone());
-    }
-    Commands::check_own(own)?;
-    let commands = &loaded.config.interaction.commands;
-    let mut settings = commands.settings("interaction.commands")?;
+    let interaction = &loaded.config.interaction;
+    let mut settings = match builtin.name {
+        builtin::COMMANDS => {
+            Commands::check_own(own)?;
+            interaction.commands.settings("interaction.commands")?
+        }
+        builtin::WEB_SEARCH => interaction.web_search.settings()?,
+        _ => JsonObject::new(),
+    };
     settings.extend(own.clone());
     Ok(settings)
 }
