@@ -15,5 +15,6 @@ mod command;
 mod differential;
 mod hostile;
 mod house;
+mod network;
 mod supply;
 mod support;

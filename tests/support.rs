@@ -3,6 +3,8 @@
 mod command;
 mod host;
 mod printed;
+#[expect(dead_code, unused_imports, reason = "tests do not use all of it yet")]
+pub(crate) mod server;
 mod tools;
 
 pub(crate) use command::{Output, binary, command, run, tidegate, tidegate_in, tidegate_with};

@@ -14,6 +14,7 @@ use tidegate_contract::json::JsonBounds;
 use tidegate_contract::{
     CallError, Document, ExternalResult, JsonObject, Limits, ToolCall, ToolName,
 };
+use tidegate_sandbox::{Injection, Network};
 
 /// The bytes of a guest that `cargo xtask guests` built.
 pub(crate) fn guest(name: &str) -> Vec<u8> {
@@ -50,6 +51,8 @@ pub(crate) struct Fixture {
     pub(crate) limits: Limits,
     pub(crate) config: JsonObject,
     pub(crate) stdout: Option<LineSink>,
+    pub(crate) network: Network,
+    pub(crate) inject: Vec<Injection>,
     pub(crate) concurrency: Option<u32>,
     pub(crate) queue: usize,
 }
@@ -68,6 +71,8 @@ impl Fixture {
             limits: Limits::default(),
             config: JsonObject::new(),
             stdout: None,
+            network: Network::default(),
+            inject: Vec::new(),
             concurrency: None,
             queue: tidegate::DEFAULT_QUEUE,
         }
@@ -104,7 +109,9 @@ impl Fixture {
         bytes: Vec<u8>,
     ) -> Result<Plugin, tidegate::EngineError> {
         let workspace = Workspace::open(self.workspace.path()).unwrap();
-        let mut handles = Handles::open(&self.grant, &workspace).unwrap();
+        let mut handles = Handles::open(&self.grant, &workspace)
+            .unwrap()
+            .through(&self.network, self.inject.clone());
         if self.stdout.is_some() {
             handles.stdout.clone_from(&self.stdout);
         }
