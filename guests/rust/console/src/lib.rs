@@ -4,29 +4,26 @@
 //! taken: the host puts out whole lines at a flush, and refuses the write of a line that is too
 //! long for it. Deliberately absent: colours, pretty printing, dropping repeats.
 
-use bindings::exports::tidegate::plugin::sink::Guest;
-use bindings::tidegate::plugin::types::{Artifact, Delivery, Failure, Receipt, ReceiptStatus};
+use delivery::{Delivery, Receipt, Sink};
 use wasip2::cli::stdout::get_stdout;
 use wasip2::io::streams::{OutputStream, StreamError};
 
-mod bindings;
-mod line;
-
 struct Console;
 
-bindings::export!(Console with_types_in bindings);
+delivery::export!(Console);
 
-impl Guest for Console {
+impl Sink for Console {
     fn deliver(delivery: Delivery) -> Receipt {
-        let error = match write_line(&get_stdout(), line::line(&delivery).as_bytes()) {
-            Ok(()) => None,
-            Err(_closed_or_refused) => Some(Failure {
-                code: "CONSOLE_REJECTED".to_owned(),
-                message: "the console did not take the message".to_owned(),
-                retryable: None,
-            }),
-        };
-        receipt(delivery, error)
+        let mut line = delivery::object(&delivery);
+        line.push('\n');
+        match write_line(&get_stdout(), line.as_bytes()) {
+            Ok(()) => delivery::accepted(delivery, None),
+            Err(_closed_or_refused) => delivery::rejected(
+                delivery,
+                "CONSOLE_REJECTED",
+                "the console did not take the message",
+            ),
+        }
     }
 }
 
@@ -44,23 +41,4 @@ fn write_line(stdout: &OutputStream, line: &[u8]) -> Result<(), StreamError> {
         rest = after;
     }
     stdout.blocking_flush()
-}
-
-/// Accepted with the artifacts of the delivery, or rejected with the error.
-fn receipt(delivery: Delivery, error: Option<Failure>) -> Receipt {
-    let artifacts: Vec<Artifact> = delivery.artifacts;
-    let (status, artifacts) = match error {
-        Some(_) => (ReceiptStatus::Rejected, None),
-        None => (
-            ReceiptStatus::Accepted,
-            Some(artifacts).filter(|list| !list.is_empty()),
-        ),
-    };
-    Receipt {
-        delivery_id: delivery.delivery_id,
-        status,
-        artifacts,
-        error,
-        metadata: None,
-    }
 }

@@ -6,4 +6,9 @@
     reason = "generated code hands memory over the boundary"
 )]
 
-wit_bindgen::generate!({ path: "../../../wit", world: "sink-plugin" });
+wit_bindgen::generate!({
+    path: "../../../../wit",
+    world: "sink-plugin",
+    pub_export_macro: true,
+    default_bindings_module: "delivery::bindings",
+});
