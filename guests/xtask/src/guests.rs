@@ -14,7 +14,15 @@ use crate::workspace::Workspace;
 const MANIFEST: &str = "guests/rust/Cargo.toml";
 
 /// The packages of guests that have tests of their own.
-const TESTED: [&str; 5] = ["commands", "delivery", "exchange", "posix", "web-search"];
+const TESTED: [&str; 7] = [
+    "commands",
+    "delivery",
+    "exchange",
+    "file",
+    "posix",
+    "web-search",
+    "webhook",
+];
 
 /// Builds every guest, and gives back the toolchain that did.
 ///
