@@ -78,15 +78,17 @@ fn fields(request: &Request<'_>) -> Result<Fields, Fault> {
     Ok(fields)
 }
 
-/// What is left of the time, for each phase that the host bounds. A host may not know a bound; the
-/// deadline is kept here in any case.
+/// What is left of the time, for each phase that the host bounds; a little less for connecting, so
+/// that a server which is not there is known as such before the time is up. A host may not know a
+/// bound; the deadline is kept here in any case.
 fn options(deadline: &Deadline) -> Result<RequestOptions, Fault> {
-    let left = Some(deadline.remaining_ns()?);
+    let left = deadline.remaining_ns()?;
+    let to_connect = left.saturating_sub(left / 10);
     let options = RequestOptions::new();
     match (
-        options.set_connect_timeout(left),
-        options.set_first_byte_timeout(left),
-        options.set_between_bytes_timeout(left),
+        options.set_connect_timeout(Some(to_connect)),
+        options.set_first_byte_timeout(Some(left)),
+        options.set_between_bytes_timeout(Some(left)),
     ) {
         (Ok(()) | Err(()), Ok(()) | Err(()), Ok(()) | Err(())) => {}
     }
