@@ -3,7 +3,15 @@
 use std::path::Path;
 
 fn main() -> Result<(), String> {
-    for plugin in ["read-text", "console"] {
+    for plugin in [
+        "read-text",
+        "commands",
+        "posix",
+        "web-search",
+        "file",
+        "webhook",
+        "console",
+    ] {
         let path = format!("../../guests/dist/{plugin}.wasm");
         println!("cargo:rerun-if-changed={path}");
         if !Path::new(&path).is_file() {

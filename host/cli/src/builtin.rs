@@ -37,7 +37,7 @@ pub(crate) const COMMANDS: &str = "commands";
 pub(crate) const WEB_SEARCH: &str = "web-search";
 
 /// All of them.
-pub(crate) static BUILTINS: [Builtin; 4] = [
+pub(crate) static BUILTINS: [Builtin; 6] = [
     Builtin {
         name: "read-text",
         bytes: include_bytes!("../../../guests/dist/read-text.wasm"),
@@ -87,6 +87,20 @@ pub(crate) static BUILTINS: [Builtin; 4] = [
         bytes: include_bytes!("../../../guests/dist/web-search.wasm"),
         tools: &["web_search"],
         needs: &["tool=web_search", "network=https://api.search.brave.com"],
+        prints: false,
+    },
+    Builtin {
+        name: "file",
+        bytes: include_bytes!("../../../guests/dist/file.wasm"),
+        tools: &[],
+        needs: &["read", "write"],
+        prints: false,
+    },
+    Builtin {
+        name: "webhook",
+        bytes: include_bytes!("../../../guests/dist/webhook.wasm"),
+        tools: &[],
+        needs: &[],
         prints: false,
     },
     Builtin {

@@ -120,14 +120,7 @@ fn show(result: ExternalResult, arguments: &CallArguments) -> Exit {
     } else {
         Exit::Failed
     };
-    for denied in result.denied() {
-        let hint = match denied.split_once(':') {
-            Some(("read", _)) => "; permit it with --allow read",
-            Some(("write", _)) => "; permit it with --allow write",
-            _ => "",
-        };
-        print::warning(&format!("denied while it ran: {denied}{hint}"));
-    }
+    print::denials(result.denied());
     if arguments.json {
         print::json(&result);
         return exit;

@@ -42,6 +42,7 @@ fn prepare(arguments: &DeliverArguments) -> anyhow::Result<(Delivery, Value, Hos
 }
 
 fn show(receipt: &OutputReceipt, sink_prints: bool) -> Exit {
+    print::denials(receipt.denied());
     if sink_prints {
         print::warning(&json!(receipt).to_string());
     } else {

@@ -152,9 +152,14 @@ impl Loaded {
         if self.trust == Trust::Found
             && let Some((key, path)) = reaches(&self.config).into_iter().next()
         {
+            let what = if key.starts_with("secrets.") {
+                "is not to be taken by"
+            } else {
+                "is outside the folder of"
+            };
             bail!(
-                "`{key}`: `{path}` is not this file's to name, which was found and not chosen; read \
-                 it and run `tidegate trust`, or name it with --config"
+                "`{key}`: `{path}` {what} this file, which was found and not chosen; read it and \
+                 run `tidegate trust`, or name it with --config"
             );
         }
         Ok(())

@@ -66,6 +66,21 @@ pub(crate) fn warning(line: &str) {
     drop(writeln!(out, "{}", visible(line)));
 }
 
+/// Says what was denied while a call ran, and what would permit it.
+pub(crate) fn denials<'a>(denied: impl Iterator<Item = &'a str>) {
+    for denied in denied {
+        let hint = match denied.split_once(':') {
+            Some(("read", _)) => "; permit it with --allow read".to_owned(),
+            Some(("write", _)) => "; permit it with --allow write".to_owned(),
+            Some(("network", name)) if name.contains("://") && !name.contains(' ') => {
+                format!("; permit it with --allow network={name}")
+            }
+            _ => String::new(),
+        };
+        warning(&format!("denied while it ran: {denied}{hint}"));
+    }
+}
+
 fn report(written: io::Result<()>) {
     if let Err(error) = written
         && error.kind() != io::ErrorKind::BrokenPipe

@@ -9,6 +9,7 @@ use crate::error::CallError;
 use crate::failure::Failure;
 use crate::json::{JsonBounds, JsonObject, Value};
 use crate::message::{Artifact, Message};
+use crate::result::denied_in;
 use crate::result::{ResultError, Room};
 use crate::shape::{Fields, within_max_depth};
 
@@ -165,6 +166,11 @@ pub enum ReceiptError {
 }
 
 impl OutputReceipt {
+    /// What the host recorded as denied during the delivery, each as `kind:name`.
+    pub fn denied(&self) -> impl Iterator<Item = &str> {
+        denied_in(self.metadata.as_ref())
+    }
+
     /// Checks the receipt against the delivery it should answer.
     ///
     /// # Errors

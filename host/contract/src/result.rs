@@ -373,10 +373,7 @@ impl ExternalResult {
 
     /// What the host recorded as denied during the call, each as `kind:name`.
     pub fn denied(&self) -> impl Iterator<Item = &str> {
-        let metadata = self.metadata.as_ref();
-        let denied = metadata.and_then(|metadata| metadata.get("denied"));
-        let denied = denied.and_then(Value::as_array).into_iter().flatten();
-        denied.filter_map(Value::as_str)
+        denied_in(self.metadata.as_ref())
     }
 
     /// Takes a result apart without recursion, however deep its values are.
@@ -474,4 +471,11 @@ impl<'de> Deserialize<'de> for ExternalResult {
         let value = strict::deserialize(deserializer)?;
         Self::from_value(value, &JsonBounds::default()).map_err(D::Error::custom)
     }
+}
+
+/// What the host recorded in metadata as denied.
+pub(crate) fn denied_in(metadata: Option<&JsonObject>) -> impl Iterator<Item = &str> {
+    let denied = metadata.and_then(|metadata| metadata.get("denied"));
+    let denied = denied.and_then(Value::as_array).into_iter().flatten();
+    denied.filter_map(Value::as_str)
 }
