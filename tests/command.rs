@@ -13,5 +13,8 @@ mod flow;
 mod interrupt;
 mod misbehave;
 mod native;
+mod secrets;
 mod shell;
+mod sinks;
 mod trust;
+mod web_search;

@@ -221,7 +221,7 @@ fn l3_tools_lists_what_is_permitted() {
         .iter()
         .filter_map(|tool| tool["name"].as_str())
         .collect();
-    let expected = [&["read_text"], &COMMANDS[..]].concat();
+    let expected = [&["read_text"], &COMMANDS[..], &["web_search"]].concat();
     assert_eq!(names, expected, "every carried tool");
     assert!(all[0]["inputSchema"].is_object());
     assert_eq!(all[0]["effects"], json!(["read"]));

@@ -154,7 +154,7 @@ fn l2_allow_of_an_unknown_plugin_names_the_carried_ones_and_the_nearest() {
     assert_eq!(output.exit, 2);
     for word in [
         "`read_txt`",
-        "read-text, commands, console",
+        "read-text, commands, web-search, file, webhook, console",
         "mean `read-text`?",
     ] {
         assert!(output.stderr.contains(word), "{}", output.stderr);
