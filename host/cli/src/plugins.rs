@@ -19,7 +19,7 @@ use crate::config::LimitValues;
 use crate::loaded::{self, Loaded};
 use crate::overrides::Widening;
 use crate::plan::{Plan, PlannedPlugin};
-use crate::secrets::Secrets;
+use crate::secrets::{Inject, Secrets};
 use crate::share::plugin_grant;
 use crate::wanted::{self, Component, Role, RuntimeLimit, Wanted};
 use crate::web_search;
@@ -158,39 +158,30 @@ impl<'a> Assembly<'a> {
         }
         let grant = plugin_grant(&self.sandbox, wanted.grants.as_ref(), &plugin)
             .with_context(|| format!("grants of plugin `{}`", wanted.name))?;
-        let injections = self
-            .secrets
-            .injections(&wanted.inject)
+        let handles = self
+            .handles(&grant, &wanted.inject)
             .with_context(|| format!("plugin `{}`", wanted.name))?;
-        let handles = Handles::open(&grant, &self.workspace)?.through(&self.network, injections);
         let mut plugin = plugin.with_handles(handles)?;
         if !grant.execute.is_empty() {
             plugin = plugin.with_executor(self.executor()?)?;
         }
         self.digests.push(plugin.digest().to_owned());
-        match wanted.role {
-            Role::Tools => {
-                let written = wanted
-                    .grants
-                    .as_ref()
-                    .and_then(|grants| grants.tools.as_ref());
-                let left = written.map(|_| &grant.tools);
-                let registering = Registering {
-                    prefix: &wanted.prefix,
-                    check: wanted.schema_check,
-                    left,
-                    origin: wanted.origin.as_deref(),
-                };
-                self.register(&plugin, &registering)?;
-                if let Some(sink) = ComponentSink::new(&plugin) {
-                    self.insert_sink(&wanted.name, sink, wanted.prints, &plugin);
-                }
-            }
-            Role::Sink => {
-                let sink = ComponentSink::new(&plugin)
-                    .with_context(|| format!("`{}` exports no sink", wanted.name))?;
-                self.insert_sink(&wanted.name, sink, wanted.prints, &plugin);
-            }
+        if wanted.role == Role::Tools {
+            let written = wanted.grants.as_ref();
+            let registering = Registering {
+                prefix: &wanted.prefix,
+                check: wanted.schema_check,
+                left: written
+                    .and_then(|grants| grants.tools.as_ref())
+                    .map(|_| &grant.tools),
+                origin: wanted.origin.as_deref(),
+            };
+            self.register(&plugin, &registering)?;
+        }
+        match ComponentSink::new(&plugin) {
+            Some(sink) => self.insert_sink(&wanted.name, sink, wanted.prints, &plugin),
+            None if wanted.role == Role::Sink => bail!("`{}` exports no sink", wanted.name),
+            None => {}
         }
         let tools = self.origins.iter();
         let tools = tools.filter(|(_, plugin)| **plugin == wanted.name);
@@ -203,6 +194,13 @@ impl<'a> Assembly<'a> {
             name: wanted.name,
         });
         Ok(())
+    }
+
+    /// Opens what a plugin was granted.
+    fn handles(&mut self, grant: &Grant, inject: &[Inject]) -> anyhow::Result<Handles> {
+        let injections = self.secrets.injections(inject)?;
+        let handles = Handles::open(grant, &self.workspace)?;
+        Ok(handles.through(&self.network, injections))
     }
 
     fn executor(&mut self) -> anyhow::Result<Executor> {
