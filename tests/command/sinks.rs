@@ -20,7 +20,14 @@ fn deliver(folder: &Path, id: &str, text: &str) -> Output {
         "deliveryId": id,
         "message": {"role": "assistant", "content": text},
     });
-    let arguments = ["deliver", "--json", "--config", "sinks.yaml"];
+    let arguments = [
+        "deliver",
+        "--json",
+        "--config",
+        "sinks.yaml",
+        "--audit",
+        "audit.jsonl",
+    ];
     tidegate_with(folder, &arguments, &delivery.to_string(), &[])
 }
 
@@ -172,6 +179,9 @@ fn d2_a_webhook_that_nothing_was_sent_to_is_rejected() {
     );
     let output = deliver(denied.path(), "d-1", "one");
     assert_eq!(output.json()["status"], "rejected");
+    let audit = std::fs::read_to_string(denied.path().join("audit.jsonl")).unwrap();
+    let told = format!("\"denied\":[\"network:{}\"]", server.origin());
+    assert!(audit.contains(&told), "{audit}");
     assert!(
         output
             .stderr

@@ -47,7 +47,7 @@ pub struct Ended<'a> {
 }
 
 /// One decision, or one call. Digests are SHA-256 in lower-case hex.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(
     tag = "event",
     rename_all = "camelCase",
@@ -132,6 +132,9 @@ pub enum AuditEvent<'a> {
         sink: Option<&'a str>,
         /// Bytes of the message as JSON; 0 when the delivery was refused.
         message_bytes: usize,
+        /// What the sink reached for and was not granted, each as `kind:name`.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        denied: Vec<&'a str>,
         /// How it ended.
         #[serde(flatten)]
         ended: Ended<'a>,
@@ -231,6 +234,7 @@ impl Audit {
             delivery_id: delivery.delivery_id.as_str(),
             sink,
             message_bytes,
+            denied: end.iter().flat_map(OutputReceipt::denied).collect(),
             ended: Ended {
                 status,
                 code,

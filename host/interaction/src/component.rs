@@ -3,8 +3,7 @@
 use tidegate_contract::grant::Grant;
 use tidegate_contract::limits::Limits;
 use tidegate_contract::{
-    CallError, Delivery, Failure, OutputReceipt, Status, ToolCall, ToolDefinition, ToolName,
-    ToolOutcome,
+    CallError, Delivery, OutputReceipt, ToolCall, ToolDefinition, ToolName, ToolOutcome,
 };
 use tidegate_engine::{CallOptions, Plugin};
 
@@ -66,17 +65,6 @@ impl ComponentTool {
             ..self
         }
     }
-
-    fn renamed(&self, outcome: ToolOutcome) -> ToolOutcome {
-        let own = self.cancelled_code.as_deref();
-        match (own, &outcome.error) {
-            (Some(code), Some(error)) if outcome.status == Status::Cancelled => ToolOutcome {
-                error: Failure::new(code, error.message()).ok().or(outcome.error),
-                ..outcome
-            },
-            _ => outcome,
-        }
-    }
 }
 
 impl Tool for ComponentTool {
@@ -90,10 +78,11 @@ impl Tool for ComponentTool {
         context: &'a CallContext,
     ) -> BoxFuture<'a, Result<ToolOutcome, CallError>> {
         let options = options(context);
-        Box::pin(async move {
-            let called = self.plugin.call_tool(&self.own_name, call, options);
-            called.await.map(|outcome| self.renamed(outcome))
-        })
+        Box::pin(self.plugin.call_tool(&self.own_name, call, options))
+    }
+
+    fn cancelled_code(&self) -> Option<&str> {
+        self.cancelled_code.as_deref()
     }
 
     fn origin(&self) -> Option<&str> {

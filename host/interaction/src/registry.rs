@@ -7,7 +7,7 @@ use thiserror::Error;
 use tidegate_contract::grant::Grant;
 use tidegate_contract::{
     CallError, DefinitionError, Effect, ExternalResult, Failure, JsonError, Problem, ResultError,
-    ToolCall, ToolDefinition, ToolOutcome,
+    Status, ToolCall, ToolDefinition, ToolOutcome,
 };
 
 use crate::schema::{Schema, SchemaError};
@@ -250,6 +250,17 @@ impl Prepared {
                 name,
                 hint: "the tool can use it and the caller's grant does not have it".to_owned(),
             }),
+        }
+    }
+
+    /// A call that was given up, with the code that its tool has for it.
+    pub(crate) fn in_own_words(&self, result: ExternalResult) -> ExternalResult {
+        match (self.tool().cancelled_code(), &result.error) {
+            (Some(code), Some(error)) if result.status == Status::Cancelled => ExternalResult {
+                error: Failure::new(code, error.message()).ok().or(result.error),
+                ..result
+            },
+            _ => result,
         }
     }
 

@@ -300,7 +300,7 @@ impl Runtime {
             let work = work.instrument(span);
             bound.race(&options.cancel, work, cut).await
         };
-        (end, waited)
+        (end.map(|result| prepared.in_own_words(result)), waited)
     }
 
     /// Turns a result into an observation; see [`observe`](crate::observe()).

@@ -98,6 +98,11 @@ pub trait Tool: Send + Sync {
         None
     }
 
+    /// What its calls that were given up say in the place of `CANCELLED`.
+    fn cancelled_code(&self) -> Option<&str> {
+        None
+    }
+
     /// SHA-256 of the component that it is of, in lower-case hex; `None` for a Rust type.
     fn digest(&self) -> Option<&str> {
         None

@@ -15,6 +15,7 @@
 mod commands;
 mod floor;
 mod memory;
+mod network;
 mod ours;
 mod samples;
 mod start;
@@ -49,6 +50,7 @@ fn main() {
     loading(&bytes);
     memory::memory(&bytes);
     start::start(&bytes);
+    network::network();
     commands::commands();
 }
 
