@@ -16,5 +16,6 @@ mod native;
 mod secrets;
 mod shell;
 mod sinks;
+mod terminal;
 mod trust;
 mod web_search;

@@ -11,8 +11,11 @@ const KEY: &str = "key-0123456789abcdef";
 
 /// A webhook whose requests carry the secret `key`, which comes from `source`.
 fn folder(server: &Server, source: &str) -> TempDir {
+    folder_at(&server.origin(), source)
+}
+
+fn folder_at(origin: &str, source: &str) -> TempDir {
     let folder = TempDir::new().unwrap();
-    let origin = server.origin();
     let config = format!(
         r#"
 sandbox: {{ network: ["{origin}"] }}
@@ -105,20 +108,39 @@ fn s7_a_source_that_gives_no_value_is_named_without_what_it_gave() {
 
 #[test]
 fn l4_a_file_that_was_found_names_no_secret_until_it_is_trusted() {
-    let server = Server::start(|_request| Answer::status(200));
     for source in [
         "{ env: THE_KEY }",
         "{ file: key.txt }",
         "{ command: [/bin/echo, x] }",
     ] {
-        let folder = folder(&server, source);
+        let folder = folder_at("https://hooks.example", source);
         let output = deliver(&folder, &[]);
         assert_eq!(output.exit, 2, "{source}");
         for word in ["secrets.key", "tidegate trust"] {
             assert!(output.stderr.contains(word), "{source}: {}", output.stderr);
         }
     }
-    assert!(server.requests().is_empty());
+}
+
+#[test]
+fn l4_a_file_that_was_found_grants_no_address_that_it_names() {
+    for origin in [
+        "http://127.0.0.1:8080",
+        "http://[::1]:8080",
+        "https://intern.example,10.0.0.1",
+        "tcp://10.0.0.5:5432",
+    ] {
+        let folder = TempDir::new().unwrap();
+        let config = format!("sandbox: {{ network: [\"{origin}\"] }}\n");
+        std::fs::write(folder.path().join("tidegate.yaml"), config).unwrap();
+        let found = tidegate_with(folder.path(), &["tools"], "", &[]);
+        assert_eq!(found.exit, 2, "{origin}");
+        for word in ["sandbox.network", origin, "tidegate trust"] {
+            assert!(found.stderr.contains(word), "{origin}: {}", found.stderr);
+        }
+        let chosen = [&["tools"], &CHOSEN[..]].concat();
+        assert_eq!(tidegate_with(folder.path(), &chosen, "", &[]).exit, 0);
+    }
 }
 
 #[test]

@@ -38,9 +38,9 @@ pub(crate) async fn run(arguments: &CallArguments) -> Exit {
     if arguments.dry_run {
         return rehearse(&host, &call, &options, form);
     }
-    let waiting = waiting(call.name.as_str());
-    let ended = host.runtime.act_tool(call, options).await;
-    waiting.finish_and_clear();
+    let tool = call.name.to_string();
+    let ended = host.runtime.act_tool(call, options);
+    let ended = shown_waiting(&tool, ended).await;
     host.runtime.close().await;
     match ended {
         Ok(result) => show(result, arguments),
@@ -60,17 +60,26 @@ fn rehearse(host: &Host, call: &ToolCall, options: &InvokeOptions, form: Form) -
     }
 }
 
-/// After a second on a terminal, says what is being waited for.
-fn waiting(tool: &str) -> ProgressBar {
-    let bar = ProgressBar::no_length().with_message(format!("{tool} is running"));
-    if !std::io::stderr().is_terminal() {
-        return ProgressBar::hidden();
+/// Waits for a call; after a second on a terminal, says what is being waited for.
+async fn shown_waiting<T>(tool: &str, call: impl Future<Output = T>) -> T {
+    let second = Duration::from_secs(1);
+    tokio::pin!(call);
+    if let Ok(ended) = tokio::time::timeout(second, &mut call).await {
+        return ended;
     }
+    if !std::io::stderr().is_terminal() {
+        return call.await;
+    }
+    let bar = ProgressBar::no_length()
+        .with_elapsed(second)
+        .with_message(format!("{tool} is running"));
     if let Ok(style) = ProgressStyle::with_template("{msg} {elapsed}") {
         bar.set_style(style);
     }
-    bar.enable_steady_tick(Duration::from_secs(1));
-    bar
+    bar.enable_steady_tick(second);
+    let ended = call.await;
+    bar.finish_and_clear();
+    ended
 }
 
 /// What was typed as a tool call. Arguments are parsed once, here.

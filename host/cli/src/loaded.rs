@@ -152,10 +152,10 @@ impl Loaded {
         if self.trust == Trust::Found
             && let Some((key, path)) = reaches(&self.config).into_iter().next()
         {
-            let what = if key.starts_with("secrets.") {
-                "is not to be taken by"
-            } else {
-                "is outside the folder of"
+            let what = match key.split('.').next() {
+                Some("secrets") => "is not to be taken by",
+                _ if key == NETWORK => "is not to be granted by",
+                _ => "is outside the folder of",
             };
             bail!(
                 "`{key}`: `{path}` {what} this file, which was found and not chosen; read it and \
@@ -165,6 +165,9 @@ impl Loaded {
         Ok(())
     }
 }
+
+/// The key under which origins are granted.
+const NETWORK: &str = "sandbox.network";
 
 /// What a config names outside its folder, by key: what trusting the file permits.
 pub(crate) fn reaches(config: &Config) -> Vec<(String, String)> {
@@ -196,6 +199,10 @@ pub(crate) fn reaches(config: &Config) -> Vec<(String, String)> {
     named
         .extend(authorities.map(|path| ("network.ca_file".to_owned(), path.display().to_string())));
     named.retain(|(_, path)| is_outside(Path::new(path)));
+    // What is near this machine is no more the file's than what is on it.
+    let entries = config.sandbox.network.iter().flatten();
+    let near = entries.filter(|entry| entry.names_addresses());
+    named.extend(near.map(|entry| (NETWORK.to_owned(), entry.shown())));
     // Wherever a value comes from, it is the user's and not the file's.
     let secrets = config.secrets.iter();
     named.extend(secrets.map(|(name, source)| (format!("secrets.{name}"), source.reaches())));

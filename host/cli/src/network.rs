@@ -1,6 +1,7 @@
 //! Network grants as the config writes them, and what connections are made with.
 
 use std::path::{Path, PathBuf};
+use std::slice;
 
 use anyhow::Context as _;
 use serde::Deserialize;
@@ -56,6 +57,22 @@ pub(crate) struct NetworkEntryRule {
 }
 
 impl NetworkEntry {
+    /// Whether it names an address, which need not be public.
+    pub(crate) fn names_addresses(&self) -> bool {
+        // What is no rule is refused where it is read.
+        self.rule().is_ok_and(|rule| !rule.addresses().is_empty())
+    }
+
+    /// For whoever decides whether to trust the file that has it.
+    pub(crate) fn shown(&self) -> String {
+        match self {
+            Self::Origin(origin) => origin.clone(),
+            Self::Rule(entry) => [slice::from_ref(&entry.origin), &entry.addresses[..]]
+                .concat()
+                .join(","),
+        }
+    }
+
     fn rule(&self) -> anyhow::Result<NetworkRule> {
         let entry = match self {
             Self::Origin(origin) => return Ok(NetworkRule::parse(origin)?),

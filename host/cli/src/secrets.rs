@@ -106,29 +106,45 @@ impl SecretSource {
         }
     }
 
-    fn read(&self, folder: &Path) -> anyhow::Result<String> {
-        let text = match (&self.env, &self.file, &self.command, &self.value) {
-            (Some(name), None, None, None) => ambient::environment(name)
-                .with_context(|| format!("the environment variable `{name}` is not set"))?,
-            (None, Some(path), None, None) => {
-                let most = u64::try_from(LONGEST_BYTES).unwrap_or(u64::MAX);
-                text(ambient::read_file(
-                    &folder.join(path),
-                    most.saturating_add(2),
-                )?)?
+    /// Checks that it is one source.
+    ///
+    /// # Errors
+    ///
+    /// There is none, or more than one, or a value that is not marked.
+    pub(crate) fn check(&self) -> anyhow::Result<()> {
+        match (&self.env, &self.file, &self.command, &self.value) {
+            (None, None, Some(words), None) if words.is_empty() => {
+                bail!("`command` has no program")
             }
-            (None, None, Some(words), None) => {
-                let Some((program, arguments)) = words.split_first() else {
-                    bail!("`command` has no program");
-                };
-                text(ambient::output_of(program, arguments, LONGEST_BYTES)?)?
-            }
-            (None, None, None, Some(value)) if self.inline => value.clone(),
-            (None, None, None, Some(_)) => bail!(
+            (None, None, None, Some(_)) if !self.inline => bail!(
                 "a value that stands in the file needs `inline: true` beside it; better keep it in \
                  a variable, a file or a command"
             ),
+            (Some(_), None, None, None)
+            | (None, Some(_), None, None)
+            | (None, None, Some(_), None)
+            | (None, None, None, Some(_)) => Ok(()),
             _ => bail!("expected exactly one of env, file, command, and value with inline"),
+        }
+    }
+
+    fn read(&self, folder: &Path) -> anyhow::Result<String> {
+        self.check()?;
+        let text = if let Some(name) = &self.env {
+            ambient::environment(name)
+                .with_context(|| format!("the environment variable `{name}` is not set"))?
+        } else if let Some(path) = &self.file {
+            let most = u64::try_from(LONGEST_BYTES).unwrap_or(u64::MAX);
+            text(ambient::read_file(
+                &folder.join(path),
+                most.saturating_add(2),
+            )?)?
+        } else if let Some((program, arguments)) =
+            self.command.as_ref().and_then(|words| words.split_first())
+        {
+            text(ambient::output_of(program, arguments, LONGEST_BYTES)?)?
+        } else {
+            self.value.clone().unwrap_or_default()
         };
         Ok(text.trim_end_matches(['\r', '\n']).to_owned())
     }

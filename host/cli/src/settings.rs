@@ -1,5 +1,7 @@
 //! `tidegate config`: the config file's schema, and a check that runs nothing.
 
+use anyhow::Context as _;
+
 use crate::cli::{CheckArguments, ConfigCommand};
 use crate::config::Grants;
 use crate::loaded;
@@ -37,6 +39,13 @@ fn check(arguments: &CheckArguments) -> anyhow::Result<String> {
     };
     let loaded = loaded::load(named, Widening::Permitted, None)?;
     loaded.config.sandbox.grant()?;
+    let interaction = &loaded.config.interaction;
+    interaction.commands.settings("interaction.commands")?;
+    interaction.web_search.settings()?;
+    loaded.config.network.open(&loaded.folder)?;
+    for (name, source) in &loaded.config.secrets {
+        source.check().with_context(|| format!("secrets.{name}"))?;
+    }
     for plugin in &loaded.config.plugins {
         plugin.grants.as_ref().map(Grants::grant).transpose()?;
     }

@@ -57,7 +57,9 @@ pub use tidegate_engine::{
     CallOptions, CommandComponent, Deadline, Engine, EngineError, EngineSettings, Executor, Plugin,
     PluginSource, Reread, RunOn,
 };
-pub use tidegate_sandbox::{Handles, LineSink, SandboxError, Workspace};
+pub use tidegate_sandbox::{
+    Handles, Injection, LineSink, Network, SandboxError, Secret, Workspace,
+};
 pub use tokio_util::sync::CancellationToken;
 
 /// The guide's examples, compiled and run with the other documentation tests.
