@@ -212,6 +212,22 @@ fn l2_wrong_usage_names_what_is_wrong_and_what_there_is() {
     }
 }
 
+/// The steps of a call are spans, each inside the call's.
+#[test]
+fn x7_the_log_shows_the_path_of_a_call() {
+    let call = [
+        "call",
+        "read_text",
+        r#"{"path":"README.md"}"#,
+        "--id",
+        "c-7",
+    ];
+    let output = tidegate(&[&call[..], &["--allow", "plugin=read-text", "-vv"]].concat());
+    assert_eq!(output.exit, 0, "{}", output.stderr);
+    let path = "call{tenant=default id=c-7 tool=read_text}:execute:";
+    assert!(output.stderr.contains(path), "{}", output.stderr);
+}
+
 #[test]
 fn l3_tools_lists_what_is_permitted() {
     let all = tidegate(&["tools", "--allow", "tool=*", "--json"]).json();

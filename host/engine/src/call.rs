@@ -63,6 +63,12 @@ fn run<T>(
     }
 }
 
+/// Does one step of a call inside its span.
+fn traced<T>(span: tracing::Span, step: impl FnOnce() -> T) -> T {
+    let _inside = span.entered();
+    step()
+}
+
 /// The limits of one call: the plugin's, with the deadline that its caller set.
 fn limits(loaded: &Loaded, watch: &Watch) -> Limits {
     Limits {
@@ -94,12 +100,19 @@ pub(crate) fn tool(
     let limits = limits(loaded, &watch);
     let mut store = begin(loaded, asked.id, watch, Program::Tool)?;
     let end = run(loaded, &mut store, |store| {
-        let instance = code.pre.instantiate(&mut *store)?;
-        let valid = tools.validate(store, &instance, asked)?;
+        let instance = traced(tracing::debug_span!("instantiate"), || {
+            code.pre.instantiate(&mut *store)
+        })?;
+        let valid = traced(tracing::debug_span!("validate"), || {
+            tools.validate(store, &instance, asked)
+        })?;
         if let Err(problems) = valid {
             return Ok(Executed::Refused(problems));
         }
-        Ok(Executed::Outcome(tools.execute(store, &instance, asked)?))
+        let outcome = traced(tracing::debug_span!("execute"), || {
+            tools.execute(store, &instance, asked)
+        })?;
+        Ok(Executed::Outcome(outcome))
     });
     let mut outcome = outcome_of(end, &limits).and_then(|outcome| not_refused(outcome, &mut store));
     match &mut outcome {

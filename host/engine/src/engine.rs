@@ -247,6 +247,8 @@ impl Shared {
         &self,
         job: impl FnOnce() -> T + Send + 'static,
     ) -> Option<T> {
+        let span = tracing::Span::current();
+        let job = move || span.in_scope(job);
         self.threads.handle.spawn_blocking(job).await.ok()
     }
 }

@@ -282,7 +282,9 @@ impl Runtime {
         (prepared, permissions): (Prepared, Arc<Grant>),
     ) -> (Result<ExternalResult, CallError>, Option<Duration>) {
         let bound = Bound::new(&prepared.tool().limits(), options);
-        let _permit = match self.admit(&bound, options).await {
+        let span = tracing::debug_span!("call", tenant = %options.caller.tenant, id = %call.id, tool = %call.name);
+        let waiting = tracing::debug_span!(parent: &span, "admit");
+        let _permit = match self.admit(&bound, options).instrument(waiting).await {
             Ok(permit) => permit,
             Err(error) => return (Err(error), None),
         };
@@ -292,7 +294,6 @@ impl Runtime {
             let outcome = ToolOutcome::ended(status, failure);
             Ok(ExternalResult::new(&call.id, call.name.as_str(), outcome))
         };
-        let span = tracing::debug_span!("call", tenant = %options.caller.tenant, id = %call.id, tool = %call.name);
         let work = prepared.execute(call, &context);
         let end = if span.is_disabled() {
             bound.race(&options.cancel, work, cut).await
