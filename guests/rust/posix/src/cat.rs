@@ -1,6 +1,7 @@
 //! `cat`: writes a file as it is.
 
 use crate::console::{Console, End};
+use crate::input::CHUNK_BYTES;
 use crate::shape::{Arguments, Shape, one_path};
 use crate::{input, lines};
 
@@ -11,11 +12,10 @@ pub(crate) fn run(arguments: &Arguments, console: &mut Console) -> Result<(), En
     let Some(mut input) = input::open_or_complain(path, console) else {
         return Ok(());
     };
-    let mut buffer = input::chunk()?;
     loop {
-        match input::read(&mut input.file, &mut buffer) {
-            Ok([]) => return Ok(()),
-            Ok(bytes) => console.write(bytes)?,
+        match input.file.read(CHUNK_BYTES) {
+            Ok(bytes) if bytes.is_empty() => return Ok(()),
+            Ok(bytes) => console.write(&bytes)?,
             Err(error) => {
                 lines::broken(path, &error, console);
                 return Ok(());

@@ -1,8 +1,8 @@
 //! Where a command speaks: bounded standard output, standard error, and the exit code so far.
 
-use std::env;
 use std::fmt::Display;
-use std::io::{self, Stdout, Write as _};
+
+use crate::system::{self, Output};
 
 /// How much output is gathered before it is written, in bytes.
 const BUFFER_BYTES: usize = 64 * 1024;
@@ -33,7 +33,7 @@ impl From<std::collections::TryReserveError> for End {
 /// What one command writes to.
 pub(crate) struct Console {
     program: &'static str,
-    stdout: Stdout,
+    stdout: Output,
     buffer: Vec<u8>,
     written: u64,
     bound: Option<u64>,
@@ -42,13 +42,13 @@ pub(crate) struct Console {
 
 impl Console {
     pub(crate) fn new(program: &'static str) -> Self {
-        let bound = env::var("TIDEGATE_STDOUT_BYTES");
+        let bound = system::variable("TIDEGATE_STDOUT_BYTES");
         Self {
             program,
-            stdout: io::stdout(),
+            stdout: system::stdout(),
             buffer: Vec::new(),
             written: 0,
-            bound: bound.ok().and_then(|bytes| bytes.parse().ok()),
+            bound: bound.and_then(|bytes| bytes.parse().ok()),
             code: 0,
         }
     }
@@ -69,9 +69,7 @@ impl Console {
             self.flush()?;
         }
         if bytes.len() >= BUFFER_BYTES {
-            self.stdout
-                .write_all(bytes)
-                .map_err(|_closed| End::Unread)?;
+            self.stdout.write(bytes).map_err(|_closed| End::Unread)?;
         } else {
             self.buffer.extend_from_slice(bytes);
         }
@@ -90,7 +88,7 @@ impl Console {
     }
 
     fn flush(&mut self) -> Result<(), End> {
-        let written = self.stdout.write_all(&self.buffer);
+        let written = self.stdout.write(&self.buffer);
         self.buffer.clear();
         written.map_err(|_closed| End::Unread)
     }
@@ -136,7 +134,7 @@ impl Console {
 
 /// Writes one line to standard error.
 pub(crate) fn say(line: impl Display) {
-    match io::stderr().write_all(format!("{line}\n").as_bytes()) {
+    match system::stderr().write(format!("{line}\n").as_bytes()) {
         // Where standard error is closed nobody is left to be told.
         Ok(()) | Err(_) => {}
     }

@@ -4,7 +4,6 @@ mod kind;
 mod text;
 
 use std::ffi::OsStr;
-use std::fs;
 use std::io;
 use std::path::Path;
 
@@ -25,7 +24,7 @@ const HEAD_BYTES: usize = 64 * 1024;
 pub(crate) fn run(arguments: &Arguments, console: &mut Console) -> Result<(), End> {
     let path = arguments.first();
     let kind = match system::status(Path::new(path), Follow::No) {
-        Ok(status) => of_status(path, &status)?,
+        Ok(status) => of_status(path, &status),
         Err(error) => not_opened(path, &reason(&error)),
     };
     console.line(format_args!(
@@ -40,10 +39,10 @@ fn not_opened(path: &OsStr, reason: &str) -> String {
     format!("cannot open `{shown}' ({reason})")
 }
 
-fn of_status(path: &OsStr, status: &Status) -> Result<String, End> {
-    Ok(match status.type_bits() {
+fn of_status(path: &OsStr, status: &Status) -> String {
+    match status.type_bits() {
         0o100_000 if status.size == 0 => "empty".to_owned(),
-        0o100_000 => of_content(path)?,
+        0o100_000 => of_content(path),
         0o040_000 => "directory".to_owned(),
         0o120_000 => of_link(path),
         0o010_000 => "fifo (named pipe)".to_owned(),
@@ -51,12 +50,12 @@ fn of_status(path: &OsStr, status: &Status) -> Result<String, End> {
         0o060_000 => "block special".to_owned(),
         0o020_000 => "character special".to_owned(),
         _ => "unknown type".to_owned(),
-    })
+    }
 }
 
 fn of_link(path: &OsStr) -> String {
     let target = link::target(path);
-    match fs::metadata(path) {
+    match system::status(Path::new(path), Follow::Yes) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             format!("broken symbolic link to {target}")
         }
@@ -64,25 +63,15 @@ fn of_link(path: &OsStr) -> String {
     }
 }
 
-fn of_content(path: &OsStr) -> Result<String, End> {
-    Ok(match head(path)? {
+fn of_content(path: &OsStr) -> String {
+    match head(path) {
         Ok(head) => kind::of(&head),
         Err(refusal) => not_opened(path, &refusal.reason()),
-    })
+    }
 }
 
 /// The first bytes of a file.
-fn head(path: &OsStr) -> Result<Result<Vec<u8>, Refusal>, End> {
-    let mut input = match input::open(path) {
-        Ok(input) => input,
-        Err(refusal) => return Ok(Err(refusal)),
-    };
-    let mut head = input::chunk()?;
-    head.truncate(HEAD_BYTES);
-    let length = match input::fill(&mut input.file, &mut head) {
-        Ok(bytes) => bytes.len(),
-        Err(error) => return Ok(Err(Refusal::Failed(error))),
-    };
-    head.truncate(length);
-    Ok(Ok(head))
+fn head(path: &OsStr) -> Result<Vec<u8>, Refusal> {
+    let mut input = input::open(path)?;
+    input::read_full(&mut input.file, HEAD_BYTES).map_err(Refusal::Failed)
 }

@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use memchr::memchr_iter;
 
 use crate::console::{Console, End};
-use crate::input::{self, Input, Refusal};
+use crate::input::{self, CHUNK_BYTES, Input, Refusal};
 use crate::name;
 use crate::reason::reason;
 use crate::shape::{Arguments, Presence, Shape, decimal, one_path, valued};
@@ -33,10 +33,9 @@ fn write_lines(
     path: &OsStr,
     console: &mut Console,
 ) -> Result<(), End> {
-    let mut buffer = input::chunk()?;
     while lines > 0 {
-        let bytes = match input::read(&mut input.file, &mut buffer) {
-            Ok([]) => break,
+        let bytes = match input.file.read(CHUNK_BYTES) {
+            Ok(bytes) if bytes.is_empty() => break,
             Ok(bytes) => bytes,
             Err(error) => {
                 unreadable(path, &reason(&error), console);
@@ -44,14 +43,14 @@ fn write_lines(
             }
         };
         let mut end = bytes.len();
-        for newline in memchr_iter(b'\n', bytes) {
+        for newline in memchr_iter(b'\n', &bytes) {
             lines -= 1;
             if lines == 0 {
                 end = newline + 1;
                 break;
             }
         }
-        console.write(bytes.get(..end).unwrap_or(bytes))?;
+        console.write(bytes.get(..end).unwrap_or(&bytes))?;
     }
     Ok(())
 }

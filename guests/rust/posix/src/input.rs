@@ -1,13 +1,13 @@
 //! Opening a file to read it: only a regular file, so that nothing blocks.
 
 use std::ffi::OsStr;
-use std::fs::{self, File};
-use std::io::{self, ErrorKind, Read as _};
+use std::io::{self, ErrorKind};
 use std::path::Path;
 
-use crate::console::{Console, End};
+use crate::console::Console;
 use crate::name;
 use crate::reason::reason;
+use crate::system::{self, File};
 
 /// How much is read at once, in bytes.
 pub(crate) const CHUNK_BYTES: usize = 128 * 1024;
@@ -18,6 +18,15 @@ pub(crate) enum Refusal {
     Folder,
     NotRegular,
     Failed(io::Error),
+}
+
+/// What a path leads to that was opened to be read.
+#[derive(Debug)]
+pub(crate) enum Opened {
+    /// A regular file, and its length.
+    File(File, u64),
+    Folder,
+    Other,
 }
 
 /// An open regular file, and its length when it was opened.
@@ -38,20 +47,13 @@ impl Refusal {
     }
 }
 
-/// Opens a regular file. Its kind is asked for before it is opened: to open a FIFO would wait.
+/// Opens a regular file.
 pub(crate) fn open(path: &OsStr) -> Result<Input, Refusal> {
-    let path = Path::new(path);
-    inside(path).map_err(Refusal::Failed)?;
-    let metadata = fs::metadata(path).map_err(Refusal::Failed)?;
-    if metadata.is_dir() {
-        return Err(Refusal::Folder);
+    match system::open(Path::new(path)).map_err(Refusal::Failed)? {
+        Opened::File(file, length) => Ok(Input { file, length }),
+        Opened::Folder => Err(Refusal::Folder),
+        Opened::Other => Err(Refusal::NotRegular),
     }
-    if !metadata.is_file() {
-        return Err(Refusal::NotRegular);
-    }
-    let file = File::open(path).map_err(Refusal::Failed)?;
-    let length = metadata.len();
-    Ok(Input { file, length })
 }
 
 /// Opens a file for a command whose message is the plain `command: path: reason`.
@@ -66,7 +68,7 @@ pub(crate) fn open_or_complain(path: &OsStr, console: &mut Console) -> Option<In
     }
 }
 
-/// Refuses an absolute path, which the C library would look up as if it were relative.
+/// Refuses an absolute path: there is no other place than the workspace.
 pub(crate) fn inside(path: &Path) -> io::Result<()> {
     if path.is_absolute() {
         return Err(ErrorKind::PermissionDenied.into());
@@ -74,35 +76,15 @@ pub(crate) fn inside(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// A buffer for one chunk.
-pub(crate) fn chunk() -> Result<Vec<u8>, End> {
-    let mut buffer = Vec::new();
-    buffer.try_reserve_exact(CHUNK_BYTES)?;
-    buffer.resize(CHUNK_BYTES, 0);
-    Ok(buffer)
-}
-
-/// Reads the next bytes into the buffer and gives them; none at the end of the file.
-pub(crate) fn read<'a>(file: &mut File, buffer: &'a mut [u8]) -> io::Result<&'a [u8]> {
-    loop {
-        match file.read(buffer) {
-            Ok(length) => return Ok(buffer.get(..length).unwrap_or_default()),
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
+/// Reads as much as is asked for, or to the end of the file; a host may give less at once.
+pub(crate) fn read_full(file: &mut File, most: usize) -> io::Result<Vec<u8>> {
+    let mut bytes = file.read(most)?;
+    while !bytes.is_empty() && bytes.len() < most {
+        let more = file.read(most - bytes.len())?;
+        if more.is_empty() {
+            break;
         }
+        bytes.extend_from_slice(&more);
     }
-}
-
-/// Reads until the buffer is full or the file ends; a host may give less at once than it is asked.
-pub(crate) fn fill<'a>(file: &mut File, buffer: &'a mut [u8]) -> io::Result<&'a [u8]> {
-    let mut length = 0;
-    while let Some(free) = buffer.get_mut(length..)
-        && !free.is_empty()
-    {
-        match read(file, free)? {
-            [] => break,
-            bytes => length += bytes.len(),
-        }
-    }
-    Ok(buffer.get(..length).unwrap_or_default())
+    Ok(bytes)
 }

@@ -1,6 +1,5 @@
 //! A file line by line, with at most one line of bounded length in memory.
 
-use std::fs::File;
 use std::io;
 
 use memchr::memchr;
@@ -8,8 +7,9 @@ use memchr::memchr;
 use crate::console::Console;
 use crate::console::End;
 use crate::input::CHUNK_BYTES;
+use crate::name;
 use crate::reason::reason;
-use crate::{input, name};
+use crate::system::File;
 
 /// The longest line that is held, in bytes.
 pub(crate) const MAX_LINE_BYTES: usize = 32 * 1024 * 1024;
@@ -79,13 +79,11 @@ impl Lines {
         if held > MAX_LINE_BYTES {
             return Err(End::TooLarge);
         }
-        self.buffer.try_reserve(CHUNK_BYTES)?;
-        self.buffer.resize(held + CHUNK_BYTES, 0);
-        let free = self.buffer.get_mut(held..).unwrap_or_default();
-        let read = input::read(&mut self.file, free).map(<[u8]>::len);
-        let length = read.as_ref().map_or(0, |length| *length);
-        self.buffer.truncate(held + length);
-        self.ended = length == 0;
+        let read = self.file.read(CHUNK_BYTES);
+        let bytes = read.as_deref().unwrap_or_default();
+        self.buffer.try_reserve(bytes.len())?;
+        self.buffer.extend_from_slice(bytes);
+        self.ended = bytes.is_empty();
         Ok(read.map(drop))
     }
 }

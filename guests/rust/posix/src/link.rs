@@ -1,12 +1,12 @@
 //! What a symbolic link says, as long as it stays in the workspace.
 
 use std::ffi::OsStr;
-use std::fs;
 use std::io::ErrorKind;
 use std::path::{Component, Path};
 
 use crate::name;
 use crate::reason::reason;
+use crate::system;
 
 /// What is shown instead of a target outside.
 const OUTSIDE: &str = "(outside the workspace)";
@@ -15,7 +15,7 @@ const OUTSIDE: &str = "(outside the workspace)";
 /// belongs to the host.
 pub(crate) fn target(path: &OsStr) -> String {
     let path = Path::new(path);
-    match fs::read_link(path) {
+    match system::link(path) {
         Ok(target) if stays_inside(path, &target) => {
             name::shown(target.as_os_str().as_encoded_bytes()).into_owned()
         }

@@ -4,6 +4,8 @@
 //! shape of options (`shape.rs`) and gives what GNU gives for it in the C locale; README.md lists
 //! where it differs. Deliberately absent: reading standard input, writing files, every other option.
 
+#![cfg_attr(target_family = "wasm", no_main)]
+
 mod cat;
 mod class;
 mod console;
@@ -38,7 +40,6 @@ mod uniq;
 mod walk;
 mod wc;
 
-use std::env;
 use std::ffi::OsString;
 
 use console::{Console, End};
@@ -52,23 +53,23 @@ struct Command {
 }
 
 const COMMANDS: &[Command] = &[
-    command("cat", &cat::SHAPE, cat::run),
-    command("cut", &cut::SHAPE, cut::run),
-    command("du", &du::SHAPE, du::run),
-    command("file", &file::SHAPE, file::run),
-    command("find", &find::SHAPE, find::run),
-    command("grep", &grep::SHAPE, grep::run),
-    command("head", &head::SHAPE, head::run),
-    command("ls", &ls::SHAPE, ls::run),
-    command("pwd", &pwd::SHAPE, pwd::run),
-    command("sort", &sort::SHAPE, sort::run),
-    command("stat", &stat::SHAPE, stat::run),
-    command("tail", &tail::SHAPE, tail::run),
-    command("uniq", &uniq::SHAPE, uniq::run),
-    command("wc", &wc::SHAPE, wc::run),
+    named("cat", &cat::SHAPE, cat::run),
+    named("cut", &cut::SHAPE, cut::run),
+    named("du", &du::SHAPE, du::run),
+    named("file", &file::SHAPE, file::run),
+    named("find", &find::SHAPE, find::run),
+    named("grep", &grep::SHAPE, grep::run),
+    named("head", &head::SHAPE, head::run),
+    named("ls", &ls::SHAPE, ls::run),
+    named("pwd", &pwd::SHAPE, pwd::run),
+    named("sort", &sort::SHAPE, sort::run),
+    named("stat", &stat::SHAPE, stat::run),
+    named("tail", &tail::SHAPE, tail::run),
+    named("uniq", &uniq::SHAPE, uniq::run),
+    named("wc", &wc::SHAPE, wc::run),
 ];
 
-const fn command(
+const fn named(
     name: &'static str,
     shape: &'static Shape,
     run: fn(&Arguments, &mut Console) -> Result<(), End>,
@@ -76,8 +77,23 @@ const fn command(
     Command { name, shape, run }
 }
 
+#[cfg(not(target_family = "wasm"))]
 fn main() {
-    let mut arguments = env::args_os();
+    command();
+}
+
+/// What this target calls a `main` that takes no arguments: one that takes some has them read by the
+/// C library, and its variables, folders and terminals with them.
+#[cfg(target_family = "wasm")]
+#[unsafe(export_name = "__main_void")]
+extern "C" fn main() -> std::ffi::c_int {
+    command();
+    0
+}
+
+/// Runs the command that the first argument names.
+fn command() {
+    let mut arguments = system::arguments();
     let first = arguments.next().unwrap_or_default();
     let code = run(&first, arguments.collect());
     if code != 0 {

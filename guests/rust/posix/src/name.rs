@@ -7,8 +7,10 @@ use std::fmt::Write as _;
 
 /// A name as text without control, bidirectional and format characters.
 pub(crate) fn shown(name: &[u8]) -> Cow<'_, str> {
+    // Most names are no more than printable ASCII, which is faster to tell.
+    let plain = name.iter().all(|byte| matches!(byte, b' '..=b'~'));
     match str::from_utf8(name) {
-        Ok(text) if !text.chars().any(is_hidden) => Cow::Borrowed(text),
+        Ok(text) if plain || !text.chars().any(is_hidden) => Cow::Borrowed(text),
         _ => Cow::Owned(escaped(name)),
     }
 }

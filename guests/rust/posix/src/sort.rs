@@ -83,24 +83,21 @@ fn read(mut input: Input) -> Result<io::Result<Vec<u8>>, End> {
         return Err(End::TooLarge);
     }
     let mut text = Vec::new();
-    // One chunk more than the length, to see the end without growing.
-    text.try_reserve_exact(expected + CHUNK_BYTES)?;
+    // One byte more than the length, for the newline that may be missing.
+    text.try_reserve_exact(expected.saturating_add(1))?;
     loop {
-        let held = text.len();
-        if held > MAX_INPUT_BYTES {
+        if text.len() > MAX_INPUT_BYTES {
             return Err(End::TooLarge);
         }
-        text.try_reserve(CHUNK_BYTES)?;
-        text.resize(held + CHUNK_BYTES, 0);
-        let free = text.get_mut(held..).unwrap_or_default();
-        let length = match input::read(&mut input.file, free) {
-            Ok(bytes) => bytes.len(),
+        let bytes = match input.file.read(CHUNK_BYTES) {
+            Ok(bytes) => bytes,
             Err(error) => return Ok(Err(error)),
         };
-        text.truncate(held + length);
-        if length == 0 {
+        if bytes.is_empty() {
             break;
         }
+        text.try_reserve(bytes.len())?;
+        text.extend_from_slice(&bytes);
     }
     if text.last().is_some_and(|byte| *byte != b'\n') {
         text.push(b'\n');

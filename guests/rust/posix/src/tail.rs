@@ -3,8 +3,7 @@
 //! They are looked for from the end, so that nothing but one chunk is held. How far back is
 //! bounded, so that a huge file without newlines ends quickly.
 
-use std::fs::File;
-use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::io::{self, ErrorKind};
 
 use memchr::memrchr_iter;
 
@@ -13,6 +12,7 @@ use crate::head::{line_count, open, unreadable};
 use crate::input::{self, CHUNK_BYTES, Input};
 use crate::reason::reason;
 use crate::shape::{Arguments, Presence, Shape, one_path, valued};
+use crate::system::File;
 
 pub(crate) const SHAPE: Shape = one_path("tail -n N -- path", &[valued("-n", Presence::Required)]);
 
@@ -30,17 +30,16 @@ pub(crate) fn run(arguments: &Arguments, console: &mut Console) -> Result<(), En
     let Some(mut input) = open(path, console) else {
         return Ok(());
     };
-    let mut buffer = input::chunk()?;
-    let start = find_start(&mut input, lines, &mut buffer)?;
-    let found = start.and_then(|start| input.file.seek(SeekFrom::Start(start)));
+    let start = find_start(&mut input, lines)?;
+    let found = start.and_then(|start| input.file.go_to(start));
     if let Err(error) = found {
         unreadable(path, &reason(&error), console);
         return Ok(());
     }
     loop {
-        match input::read(&mut input.file, &mut buffer) {
-            Ok([]) => return Ok(()),
-            Ok(bytes) => console.write(bytes)?,
+        match input.file.read(CHUNK_BYTES) {
+            Ok(bytes) if bytes.is_empty() => return Ok(()),
+            Ok(bytes) => console.write(&bytes)?,
             Err(error) => {
                 unreadable(path, &reason(&error), console);
                 return Ok(());
@@ -50,7 +49,7 @@ pub(crate) fn run(arguments: &Arguments, console: &mut Console) -> Result<(), En
 }
 
 /// Where the last `lines` lines start.
-fn find_start(input: &mut Input, lines: u64, buffer: &mut [u8]) -> Result<io::Result<u64>, End> {
+fn find_start(input: &mut Input, lines: u64) -> Result<io::Result<u64>, End> {
     let chunk_bytes = u64::try_from(CHUNK_BYTES).unwrap_or(u64::MAX);
     let mut end = input.length;
     let mut newlines = 0;
@@ -60,11 +59,11 @@ fn find_start(input: &mut Input, lines: u64, buffer: &mut [u8]) -> Result<io::Re
         }
         let start = end.saturating_sub(chunk_bytes);
         let length = usize::try_from(end - start).unwrap_or(usize::MAX);
-        let bytes = buffer.get_mut(..length).unwrap_or_default();
-        if let Err(error) = read_at(&mut input.file, start, bytes) {
-            return Ok(Err(error));
-        }
-        for at in memrchr_iter(b'\n', bytes) {
+        let bytes = match read_at(&mut input.file, start, length) {
+            Ok(bytes) => bytes,
+            Err(error) => return Ok(Err(error)),
+        };
+        for at in memrchr_iter(b'\n', &bytes) {
             let after = start + u64::try_from(at).unwrap_or(0) + 1;
             // The newline that ends the last line starts none.
             if after == input.length {
@@ -80,7 +79,12 @@ fn find_start(input: &mut Input, lines: u64, buffer: &mut [u8]) -> Result<io::Re
     Ok(Ok(0))
 }
 
-fn read_at(file: &mut File, start: u64, bytes: &mut [u8]) -> io::Result<()> {
-    file.seek(SeekFrom::Start(start))?;
-    file.read_exact(bytes)
+/// Reads what stood there when the file was opened, or refuses where it has become shorter.
+fn read_at(file: &mut File, start: u64, length: usize) -> io::Result<Vec<u8>> {
+    file.go_to(start)?;
+    let bytes = input::read_full(file, length)?;
+    if bytes.len() < length {
+        return Err(ErrorKind::UnexpectedEof.into());
+    }
+    Ok(bytes)
 }

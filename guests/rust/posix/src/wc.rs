@@ -5,7 +5,7 @@ use std::io;
 
 use crate::class::is_space;
 use crate::console::{Console, End};
-use crate::input::{self, Input, Refusal};
+use crate::input::{self, CHUNK_BYTES, Input, Refusal};
 use crate::name;
 use crate::newlines::newlines;
 use crate::reason::reason;
@@ -41,7 +41,7 @@ pub(crate) fn run(arguments: &Arguments, console: &mut Console) -> Result<(), En
     } else {
         Counter::Words(Words::default())
     };
-    if let Err(error) = read_all(&mut input, &mut counter)? {
+    if let Err(error) = read_all(&mut input, &mut counter) {
         complain(path, &reason(&error), console);
     }
     print(counter.total(), path, console)
@@ -59,14 +59,13 @@ fn complain(path: &OsStr, reason: &str, console: &mut Console) {
     console.complain(1, format_args!("{shown}: {reason}"));
 }
 
-fn read_all(input: &mut Input, counter: &mut Counter) -> Result<io::Result<()>, End> {
-    let mut buffer = input::chunk()?;
+fn read_all(input: &mut Input, counter: &mut Counter) -> io::Result<()> {
     loop {
-        match input::read(&mut input.file, &mut buffer) {
-            Ok([]) => return Ok(Ok(())),
-            Ok(bytes) => counter.add(bytes),
-            Err(error) => return Ok(Err(error)),
+        let bytes = input.file.read(CHUNK_BYTES)?;
+        if bytes.is_empty() {
+            return Ok(());
         }
+        counter.add(&bytes);
     }
 }
 

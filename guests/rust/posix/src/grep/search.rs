@@ -3,7 +3,6 @@
 //! As with GNU, a file with a NUL is binary from the chunk with the first one on: there a NUL ends
 //! a line like a newline does, no line is shown, and the first match ends the search.
 
-use std::fs::File;
 use std::io;
 
 use memchr::{memchr, memrchr};
@@ -16,6 +15,7 @@ use crate::console::{Console, End, count};
 use crate::input;
 use crate::lines::MAX_LINE_BYTES;
 use crate::newlines::newlines;
+use crate::system::File;
 
 /// How much is read at once, in bytes; as GNU, which decides by the first chunk what is binary.
 const CHUNK_BYTES: usize = 96 * 1024;
@@ -91,17 +91,16 @@ impl Search {
             if held > MAX_LINE_BYTES {
                 return Err(End::TooLarge);
             }
-            buffer.try_reserve(CHUNK_BYTES)?;
-            buffer.resize(held + CHUNK_BYTES, 0);
-            let fresh = buffer.get_mut(held..).unwrap_or_default();
-            let length = match input::fill(file, fresh) {
-                Ok(bytes) => bytes.len(),
+            let bytes = match input::read_full(file, CHUNK_BYTES) {
+                Ok(bytes) => bytes,
                 Err(error) => {
                     state.found.error = Some(error);
-                    0
+                    Vec::new()
                 }
             };
-            buffer.truncate(held + length);
+            let length = bytes.len();
+            buffer.try_reserve(length)?;
+            buffer.extend_from_slice(&bytes);
             if length == 0 && held == 0 {
                 return Ok(());
             }

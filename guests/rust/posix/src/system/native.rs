@@ -1,14 +1,15 @@
 //! The system as this machine has it, so that the commands can be compared with others here.
 
-use std::ffi::OsStr;
+use std::env;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, FileType};
-use std::io;
+use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom, Write};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::console::End;
-use crate::input;
+use crate::input::{self, Opened};
 use crate::listing::Listing;
 use crate::status::{Follow, Kind, Status, Time};
 
@@ -19,6 +20,79 @@ pub(crate) const LOOP: i32 = 40;
 #[expect(clippy::exit, reason = "the exit code is the command's answer")]
 pub(crate) fn exit(code: u8) -> ! {
     std::process::exit(i32::from(code))
+}
+
+/// What the program was started with, its own name first.
+pub(crate) fn arguments() -> impl Iterator<Item = OsString> {
+    env::args_os()
+}
+
+/// The value of a variable.
+pub(crate) fn variable(name: &str) -> Option<String> {
+    env::var(name).ok()
+}
+
+/// One of the two standard outputs.
+pub(crate) struct Output(Box<dyn Write>);
+
+pub(crate) fn stdout() -> Output {
+    Output(Box::new(io::stdout()))
+}
+
+pub(crate) fn stderr() -> Output {
+    Output(Box::new(io::stderr()))
+}
+
+impl Output {
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.0.write_all(bytes)
+    }
+
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+/// An open file.
+#[derive(Debug)]
+pub(crate) struct File(fs::File);
+
+/// Opens a file to read it. Its kind is asked for before it is opened: to open a FIFO would wait.
+pub(crate) fn open(path: &Path) -> io::Result<Opened> {
+    input::inside(path)?;
+    let metadata = fs::metadata(path)?;
+    match kind_of(metadata.file_type()) {
+        Kind::File => Ok(Opened::File(File(fs::File::open(path)?), metadata.len())),
+        Kind::Folder => Ok(Opened::Folder),
+        Kind::Link | Kind::Other => Ok(Opened::Other),
+    }
+}
+
+impl File {
+    /// The next bytes, at most so many; none at the end of the file.
+    pub(crate) fn read(&mut self, most: usize) -> io::Result<Vec<u8>> {
+        let mut bytes = vec![0; most];
+        loop {
+            match self.0.read(&mut bytes) {
+                Ok(length) => {
+                    bytes.truncate(length);
+                    return Ok(bytes);
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Goes to where the next byte is read.
+    pub(crate) fn go_to(&mut self, start: u64) -> io::Result<()> {
+        self.0.seek(SeekFrom::Start(start)).map(drop)
+    }
+}
+
+/// What a link says.
+pub(crate) fn link(path: &Path) -> io::Result<PathBuf> {
+    fs::read_link(path)
 }
 
 /// The status of one file.

@@ -1,23 +1,29 @@
 //! The system as the host gives it: WASI 0.2, and the file status that WASI does not tell.
 //!
-//! Folders are listed by `wasi:filesystem` itself, since `std` ends a listing at the first name
-//! that is not UTF-8, and asks the host once more for each name.
+//! Everything asks `wasi` itself and nothing the standard library, which would ask the host more
+//! often, ends a listing at the first name that is not UTF-8, and imports three times as much: each
+//! import costs every call.
 
-use std::ffi::OsStr;
-use std::fs;
+mod c_library;
+mod streams;
+
+use std::ffi::{OsStr, OsString};
 use std::io::{self, ErrorKind};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
+use wasip2::cli::environment;
 use wasip2::filesystem::preopens;
 use wasip2::filesystem::types::{
     Descriptor, DescriptorFlags, DescriptorType, ErrorCode, OpenFlags, PathFlags,
 };
 
 use crate::console::End;
-use crate::input;
+use crate::input::{self, Opened};
 use crate::listing::Listing;
 use crate::status::{Follow, Kind, Status, Time};
 use bindings::tidegate::plugin::file_status;
+pub(crate) use streams::{File, Output, stderr, stdout};
 
 mod bindings {
     //! What `wit-bindgen` makes of the one interface of the contract that is needed here.
@@ -52,6 +58,18 @@ pub(crate) fn exit(code: u8) {
     wasip2::cli::exit::exit_with_code(code);
 }
 
+/// What the program was started with, its own name first.
+pub(crate) fn arguments() -> impl Iterator<Item = OsString> {
+    environment::get_arguments().into_iter().map(Into::into)
+}
+
+/// The value of a variable.
+pub(crate) fn variable(name: &str) -> Option<String> {
+    let variables = environment::get_environment().into_iter();
+    let mut named = variables.filter(|(known, _)| known == name);
+    named.next().map(|(_, value)| value)
+}
+
 /// The status of one file.
 pub(crate) fn status(path: &Path, follow: Follow) -> io::Result<Status> {
     input::inside(path)?;
@@ -69,10 +87,15 @@ pub(crate) fn status(path: &Path, follow: Follow) -> io::Result<Status> {
 
 /// What WASI says of a path that the host could not tell the status of.
 fn why(path: &Path, follow: Follow) -> Option<io::Error> {
-    match follow {
-        Follow::Yes => fs::metadata(path).err(),
-        Follow::No => fs::symlink_metadata(path).err(),
-    }
+    let flags = match follow {
+        Follow::Yes => PathFlags::SYMLINK_FOLLOW,
+        Follow::No => PathFlags::empty(),
+    };
+    let asked = workspace().and_then(|folder| {
+        let status = folder.stat_at(flags, text(path)?);
+        status.map_err(from_code)
+    });
+    asked.err()
 }
 
 fn from_host(status: &file_status::Status) -> Status {
@@ -135,24 +158,54 @@ pub(crate) fn list(path: &Path, most: usize) -> Result<io::Result<Listing>, End>
 
 /// Opens a folder of the workspace to list it.
 fn open_folder(path: &Path) -> io::Result<Descriptor> {
+    open_as(path, OpenFlags::DIRECTORY)
+}
+
+/// Opens a file to read it. The host opens nothing that it would have to wait for.
+pub(crate) fn open(path: &Path) -> io::Result<Opened> {
+    let file = match open_as(path, OpenFlags::empty()) {
+        Ok(file) => file,
+        // What can't be opened may be no file: then that is what is said of it.
+        Err(error) => {
+            return match status(path, Follow::Yes)?.kind() {
+                Kind::File => Err(error),
+                Kind::Folder => Ok(Opened::Folder),
+                Kind::Link | Kind::Other => Ok(Opened::Other),
+            };
+        }
+    };
+    let status = file.stat().map_err(from_code)?;
+    Ok(match kind_of(status.type_) {
+        Kind::File => Opened::File(File::new(file), status.size),
+        Kind::Folder => Opened::Folder,
+        Kind::Link | Kind::Other => Opened::Other,
+    })
+}
+
+fn open_as(path: &Path, what: OpenFlags) -> io::Result<Descriptor> {
     input::inside(path)?;
     let text = text(path)?;
-    let opened = preopens::get_directories();
-    let workspace = opened
-        .iter()
-        .find(|(_, name)| name == ".")
-        .or_else(|| opened.first());
-    let Some((workspace, _)) = workspace else {
-        return Err(ErrorKind::PermissionDenied.into());
-    };
-    workspace
-        .open_at(
-            PathFlags::SYMLINK_FOLLOW,
-            text,
-            OpenFlags::DIRECTORY,
-            DescriptorFlags::READ,
-        )
+    workspace()?
+        .open_at(PathFlags::SYMLINK_FOLLOW, text, what, DescriptorFlags::READ)
         .map_err(from_code)
+}
+
+/// What a link says.
+pub(crate) fn link(path: &Path) -> io::Result<PathBuf> {
+    let target = workspace()?.readlink_at(text(path)?);
+    target.map(PathBuf::from).map_err(from_code)
+}
+
+/// The folder that paths are relative to; the host is asked for it once.
+fn workspace() -> io::Result<&'static Descriptor> {
+    static WORKSPACE: OnceLock<Option<Descriptor>> = OnceLock::new();
+    let opened = WORKSPACE.get_or_init(|| {
+        let mut folders = preopens::get_directories();
+        let here = folders.iter().position(|(_, name)| name == ".");
+        let (folder, _) = folders.drain(here.unwrap_or(0)..).next()?;
+        Some(folder)
+    });
+    opened.as_ref().ok_or(ErrorKind::PermissionDenied.into())
 }
 
 fn kind_of(kind: DescriptorType) -> Kind {
@@ -170,7 +223,9 @@ fn from_code(code: ErrorCode) -> io::Error {
         ErrorCode::Access | ErrorCode::NotPermitted => ErrorKind::PermissionDenied.into(),
         ErrorCode::NotDirectory => ErrorKind::NotADirectory.into(),
         ErrorCode::NameTooLong => ErrorKind::InvalidFilename.into(),
+        ErrorCode::IsDirectory => ErrorKind::IsADirectory.into(),
         ErrorCode::Loop => io::Error::from_raw_os_error(LOOP),
+        ErrorCode::IllegalByteSequence => io::Error::from_raw_os_error(ILLEGAL_BYTES),
         other => io::Error::other(other.message()),
     }
 }
