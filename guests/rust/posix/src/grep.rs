@@ -2,6 +2,7 @@
 
 mod bracket;
 mod excerpt;
+mod needle;
 mod pattern;
 mod search;
 mod syntax;

@@ -2,11 +2,14 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::ops::Range;
 
-use regex_automata::meta::{BuildError, Config, Regex};
+use regex_automata::Input;
+use regex_automata::meta::{BuildError, Cache, Config, Regex};
 use regex_automata::nfa::thompson::WhichCaptures;
-use regex_syntax::hir::{Class, ClassBytes, ClassBytesRange, Hir};
+use regex_syntax::hir::{Class, ClassBytes, ClassBytesRange, Hir, HirKind};
 
+use super::needle::Needle;
 use super::syntax;
 use crate::class::Set;
 
@@ -50,8 +53,11 @@ impl fmt::Display for Problem {
 
 /// A compiled pattern.
 #[derive(Debug)]
-pub(crate) struct Pattern {
-    pub(crate) regex: Regex,
+pub(crate) enum Pattern {
+    /// One text and nothing else.
+    Text(Needle),
+    /// Everything else, with what the search remembers.
+    Automaton(Box<(Regex, Cache)>),
 }
 
 impl Pattern {
@@ -75,19 +81,55 @@ impl Pattern {
         if !problems.is_empty() {
             return Err(problems);
         }
+        let whole = Hir::alternation(alternatives);
+        if let HirKind::Literal(text) = whole.kind()
+            && let Some(needle) = Needle::new(&text.0)
+        {
+            return Ok(Self::Text(needle));
+        }
+        Self::automaton(&whole).map_err(|problem| vec![problem])
+    }
+
+    fn automaton(pattern: &Hir) -> Result<Self, Problem> {
         let config = Config::new()
             .utf8_empty(false)
             .nfa_size_limit(Some(AUTOMATON_BYTES))
             .hybrid_cache_capacity(CACHE_BYTES)
             .which_captures(WhichCaptures::Implicit);
-        let built = Regex::builder()
-            .configure(config)
-            .build_from_hir(&Hir::alternation(alternatives));
+        let built = Regex::builder().configure(config).build_from_hir(pattern);
         let regex = built.map_err(|error: BuildError| match error.size_limit() {
-            Some(_) => vec![Problem::TooLarge],
-            None => vec![Problem::Invalid("Invalid regular expression")],
+            Some(_) => Problem::TooLarge,
+            None => Problem::Invalid("Invalid regular expression"),
         })?;
-        Ok(Self { regex })
+        let cache = regex.create_cache();
+        Ok(Self::Automaton(Box::new((regex, cache))))
+    }
+
+    /// Where the first match at or behind a place is known to end; it may go on in its line.
+    pub(crate) fn search(&mut self, text: &[u8], at: usize) -> Option<usize> {
+        match self {
+            Self::Text(needle) => {
+                let found = needle.find(text.get(at..)?)?;
+                Some(at + found + needle.len())
+            }
+            Self::Automaton(automaton) => {
+                let (regex, cache) = &mut **automaton;
+                let input = Input::new(text).range(at..).earliest(true);
+                let found = regex.search_half_with(cache, &input)?;
+                Some(found.offset())
+            }
+        }
+    }
+
+    /// The first match in a line.
+    pub(crate) fn find(&self, line: &[u8]) -> Option<Range<usize>> {
+        match self {
+            Self::Text(needle) => {
+                let start = needle.find(line)?;
+                Some(start..start + needle.len())
+            }
+            Self::Automaton(automaton) => Some(automaton.0.find(line)?.range()),
+        }
     }
 }
 

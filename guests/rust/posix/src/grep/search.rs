@@ -6,8 +6,6 @@
 use std::io;
 
 use memchr::{memchr, memrchr};
-use regex_automata::Input;
-use regex_automata::meta::Cache;
 
 use super::excerpt;
 use super::pattern::Pattern;
@@ -34,8 +32,6 @@ pub(crate) struct Found {
 /// Searches files one after the other.
 pub(crate) struct Search {
     pattern: Pattern,
-    cache: Cache,
-    buffer: Vec<u8>,
 }
 
 /// Where the search through one file stands.
@@ -48,12 +44,7 @@ struct State<'a> {
 
 impl Search {
     pub(crate) fn new(pattern: Pattern) -> Self {
-        let cache = pattern.regex.create_cache();
-        Self {
-            pattern,
-            cache,
-            buffer: Vec::new(),
-        }
+        Self { pattern }
     }
 
     /// Searches one file, and writes the lines that match behind `prefix` and their number.
@@ -63,63 +54,77 @@ impl Search {
         prefix: &[u8],
         console: &mut Console,
     ) -> Result<Found, End> {
-        let mut buffer = std::mem::take(&mut self.buffer);
-        buffer.clear();
         let mut state = State {
             prefix,
             line: 1,
             is_binary: false,
             found: Found::default(),
         };
-        let result = self.chunks(&mut file, &mut buffer, &mut state, console);
-        // Lines are rarely long: what one long line took is given back.
-        buffer.truncate(0);
-        buffer.shrink_to(2 * CHUNK_BYTES);
-        self.buffer = buffer;
-        result.map(|()| state.found)
+        self.chunks(&mut file, &mut Vec::new(), &mut state, console)?;
+        Ok(state.found)
     }
 
     fn chunks(
         &mut self,
         file: &mut File,
-        buffer: &mut Vec<u8>,
+        held: &mut Vec<u8>,
         state: &mut State<'_>,
         console: &mut Console,
     ) -> Result<(), End> {
         while !state.found.in_binary {
-            let held = buffer.len();
-            if held > MAX_LINE_BYTES {
+            if held.len() > MAX_LINE_BYTES {
                 return Err(End::TooLarge);
             }
-            let bytes = match input::read_full(file, CHUNK_BYTES) {
+            let mut fresh = match input::read_full(file, CHUNK_BYTES) {
                 Ok(bytes) => bytes,
                 Err(error) => {
                     state.found.error = Some(error);
                     Vec::new()
                 }
             };
-            let length = bytes.len();
-            buffer.try_reserve(length)?;
-            buffer.extend_from_slice(&bytes);
-            if length == 0 && held == 0 {
-                return Ok(());
+            if fresh.is_empty() {
+                return match held.as_slice() {
+                    [] => Ok(()),
+                    last => self.lines(last, state, console),
+                };
             }
-            if length == 0 {
-                return self.lines(buffer, state, console);
-            }
-            let fresh = buffer.get_mut(held..).unwrap_or_default();
-            state.is_binary = state.is_binary || memchr(0, fresh).is_some();
+            state.is_binary = state.is_binary || memchr(0, &fresh).is_some();
             if state.is_binary {
-                end_lines_at_nul(fresh);
+                end_lines_at_nul(&mut fresh);
             }
-            let Some(newline) = memrchr(b'\n', fresh) else {
-                continue;
-            };
-            let end = held + newline;
-            self.lines(buffer.get(..end).unwrap_or_default(), state, console)?;
-            state.line += 1;
-            buffer.drain(..=end);
+            self.fresh(&fresh, held, state, console)?;
         }
+        Ok(())
+    }
+
+    /// Searches what was read: the line that `held` is the start of, then all whole lines where they
+    /// are; the start of the next line is held.
+    fn fresh(
+        &mut self,
+        mut fresh: &[u8],
+        held: &mut Vec<u8>,
+        state: &mut State<'_>,
+        console: &mut Console,
+    ) -> Result<(), End> {
+        if !held.is_empty()
+            && let Some((first, rest)) = split_at_newline(fresh, memchr(b'\n', fresh))
+        {
+            held.try_reserve(first.len())?;
+            held.extend_from_slice(first);
+            self.lines(held, state, console)?;
+            state.line += 1;
+            held.clear();
+            fresh = rest;
+        }
+        if held.is_empty()
+            && let Some((whole, rest)) = split_at_newline(fresh, memrchr(b'\n', fresh))
+        {
+            self.lines(whole, state, console)?;
+            state.line += 1;
+            fresh = rest;
+        }
+        held.try_reserve(fresh.len())?;
+        held.extend_from_slice(fresh);
         Ok(())
     }
 
@@ -133,15 +138,15 @@ impl Search {
         let mut at = 0;
         let mut counted = 0;
         while at <= text.len() {
-            let input = Input::new(text).range(at..).earliest(true);
-            let found = self.pattern.regex.search_half_with(&mut self.cache, &input);
-            let Some(found) = found else { break };
+            let Some(end) = self.pattern.search(text, at) else {
+                break;
+            };
             state.found.matched = true;
             if state.is_binary {
                 state.found.in_binary = true;
                 return Ok(());
             }
-            let (before, behind) = text.split_at_checked(found.offset()).unwrap_or_default();
+            let (before, behind) = text.split_at_checked(end).unwrap_or_default();
             let start = memrchr(b'\n', before).map_or(0, |newline| newline + 1);
             let end = memchr(b'\n', behind).map_or(text.len(), |length| before.len() + length);
             state.line += newlines(text.get(counted..start).unwrap_or_default());
@@ -161,24 +166,27 @@ impl Search {
             head.extend_from_slice(state.prefix);
             head.push(b':');
         }
-        head.extend_from_slice(format!("{}:", state.line).as_bytes());
+        head.extend_from_slice(state.line.to_string().as_bytes());
+        head.push(b':');
         let length = count(&head) + count(line) + 1;
         console.write(&head)?;
         match console.bound() {
             Some(bound) if length > bound => {
                 let left = console.left().unwrap_or(bound).saturating_sub(1);
                 let room = usize::try_from(left).unwrap_or(usize::MAX);
-                let found = self
-                    .pattern
-                    .regex
-                    .find(line)
-                    .map_or(0..0, |found| found.range());
+                let found = self.pattern.find(line).unwrap_or(0..0);
                 console.write(&excerpt::around(line, found, room))?;
             }
             _ => console.write(line)?,
         }
         console.write(b"\n")
     }
+}
+
+/// What stands before a newline, and what behind it.
+fn split_at_newline(bytes: &[u8], newline: Option<usize>) -> Option<(&[u8], &[u8])> {
+    let (before, behind) = bytes.split_at_checked(newline?)?;
+    Some((before, behind.get(1..).unwrap_or_default()))
 }
 
 /// Makes each NUL a newline.
