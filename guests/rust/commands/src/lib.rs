@@ -16,6 +16,8 @@ use crate::settings::Settings;
 
 mod arguments;
 mod bindings;
+#[cfg(target_family = "wasm")]
+mod c_library;
 mod call;
 mod definitions;
 mod fields;
