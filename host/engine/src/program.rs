@@ -47,9 +47,15 @@ impl Streams {
             stderr_bytes: within(asked.stderr_bytes, Limits::MAXIMUM.stderr_bytes),
             stdout_lines: asked.stdout_lines,
         };
+        // There are no more lines than bytes: most callers bound only these, and nothing is counted.
+        let stdout = if bounds.stdout_lines < bounds.stdout_bytes {
+            Bounded::lines(bounds.stdout_bytes, bounds.stdout_lines)
+        } else {
+            Bounded::bytes(bounds.stdout_bytes)
+        };
         Self {
             bounds,
-            stdout: CommandStream::new(Bounded::lines(bounds.stdout_bytes, bounds.stdout_lines)),
+            stdout: CommandStream::new(stdout),
             stderr: CommandStream::new(Bounded::bytes(bounds.stderr_bytes)),
         }
     }
