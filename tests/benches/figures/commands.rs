@@ -12,7 +12,9 @@ use tidegate::{
 };
 use tidegate_contract::grant::{Grant, parse_allow};
 use tidegate_contract::json::JsonBounds;
-use tidegate_contract::{CallId, Document, JsonObject, Limits, Status, ToolCall, ToolName};
+use tidegate_contract::{
+    CallId, Document, ExternalResult, JsonObject, Limits, Status, ToolCall, ToolName,
+};
 
 use crate::samples::{at_least, at_most, ms, percentile, plain, us};
 
@@ -102,16 +104,15 @@ impl Tools {
         }
     }
 
-    /// One call on this thread: whether it succeeded, and what came back.
-    fn call(&self, name: &str, arguments: &Value) -> (bool, Value) {
+    /// One call on this thread, and what came back.
+    fn call(&self, name: &str, arguments: &Value) -> ExternalResult {
         let call = ToolCall {
             id: CallId::new("call-1").unwrap(),
             name: ToolName::new(name).unwrap(),
             arguments: Document::parse(arguments.to_string(), &JsonBounds::default()).unwrap(),
         };
         let blocking = self.runtime.blocking().unwrap();
-        let result = blocking.act_tool(call, InvokeOptions::default()).unwrap();
-        (result.status == Status::Success, json!(result))
+        blocking.act_tool(call, InvokeOptions::default()).unwrap()
     }
 }
 
@@ -162,8 +163,8 @@ fn small(tools: &Tools, folder: &Path) {
         ),
     ];
     for (name, arguments, words) in cases {
-        let (succeeded, result) = tools.call(name, &arguments);
-        assert!(succeeded, "{result}");
+        let result = tools.call(name, &arguments);
+        assert_eq!(result.status, Status::Success, "{result:?}");
         let (ours, theirs) = beside(
             SMALL,
             || drop(tools.call(name, &arguments)),
