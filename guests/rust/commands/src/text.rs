@@ -73,6 +73,14 @@ enum Unit {
 impl Head {
     /// The text of a stream, and how many of its bytes that stands for.
     fn read(stream: &[u8], bounds: Bounds) -> (String, usize) {
+        // Most output is small and plain: it is what is shown.
+        if stream.len() <= bounds.bytes
+            && is_plain(stream)
+            && newlines(stream) < bounds.lines
+            && let Ok(text) = str::from_utf8(stream)
+        {
+            return (text.to_owned(), text.len());
+        }
         let mut head = Self {
             text: String::with_capacity(stream.len().min(bounds.bytes)),
             used: 0,
@@ -200,6 +208,20 @@ impl Unit {
             Self::Code(character) => write!(text, "\\u{{{:x}}}", u32::from(character)),
         };
     }
+}
+
+/// Whether there is nothing but printable ASCII, tabs and newlines. Goes through all of it, which a
+/// compiler can do in wide steps.
+fn is_plain(stream: &[u8]) -> bool {
+    let shown = stream
+        .iter()
+        .filter(|byte| matches!(byte, b' '..=b'~' | b'\t' | b'\n'));
+    shown.count() == stream.len()
+}
+
+fn newlines(stream: &[u8]) -> usize {
+    let newlines = stream.iter().filter(|byte| **byte == b'\n');
+    newlines.count()
 }
 
 /// The stream without what stands at its end and may be the start of a unit of which the host has
