@@ -272,7 +272,7 @@ async fn x7_a_component_lends_no_caller_what_the_caller_was_not_granted() {
 
 #[test]
 fn calls_from_a_thread_that_may_block_are_the_same_calls() {
-    let fixture = Fixture::new(&[]).limit("deadline_ms", 300);
+    let fixture = Fixture::new(&[]).limit("deadline_ms", 1_000);
     let threads = tokio::runtime::Runtime::new().unwrap();
     let runtime = threads.block_on(fixture.runtime(&["misbehave"]));
     let blocking = runtime.blocking().unwrap();

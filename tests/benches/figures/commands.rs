@@ -6,22 +6,10 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use tidegate::{
-    ComponentTool, Engine, EngineSettings, Executor, Handles, InvokeOptions, Plugin, PluginSource,
-    Runtime, RuntimeOptions, ToolRegistry, Workspace,
-};
-use tidegate_contract::grant::{Grant, parse_allow};
-use tidegate_contract::json::JsonBounds;
-use tidegate_contract::{
-    CallId, Document, ExternalResult, JsonObject, Limits, Status, ToolCall, ToolName,
-};
+use tidegate_contract::Status;
 
 use crate::samples::{at_least, at_most, ms, percentile, plain, us};
-
-const NAMES: [&str; 14] = [
-    "grep", "ls", "cat", "find", "head", "tail", "wc", "sort", "uniq", "cut", "stat", "file", "du",
-    "pwd",
-];
+use crate::tools::{By, Tools};
 
 /// Times that a small or large command is run; the middle one counts.
 const SMALL: usize = 201;
@@ -34,10 +22,12 @@ const FILES: usize = 20_000;
 pub(crate) fn commands() {
     let folder = tempfile::TempDir::new().unwrap();
     lay_out(folder.path());
-    let tools = Tools::new(folder.path());
+    let tools = Tools::new(folder.path(), By::Component);
+    let native = Tools::new(folder.path(), By::Native);
     small(&tools, folder.path());
-    large(&tools, folder.path());
-    tree(&tools, folder.path());
+    small_natively(&native);
+    large([&tools, &native], folder.path());
+    tree([&tools, &native], folder.path());
 }
 
 /// A 5 KiB file, a folder with a few, 10 and 100 MiB of lines, and many files.
@@ -58,64 +48,6 @@ fn lay_out(folder: &Path) {
     }
 }
 
-struct Tools {
-    runtime: Runtime,
-    _threads: tokio::runtime::Runtime,
-}
-
-impl Tools {
-    fn new(folder: &Path) -> Self {
-        let guests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../guests/dist");
-        let guest = |name: &str| fs::read(guests.join(name)).unwrap();
-        let mut grant = Grant::default();
-        for name in NAMES {
-            parse_allow(&format!("tool={name}"), &mut grant).unwrap();
-            parse_allow(&format!("execute={name}"), &mut grant).unwrap();
-        }
-        parse_allow("read", &mut grant).unwrap();
-        let workspace = Workspace::open(folder).unwrap();
-        let engine = Engine::new(EngineSettings::default()).unwrap();
-        let threads = tokio::runtime::Runtime::new().unwrap();
-        let source = PluginSource {
-            name: "commands".to_owned(),
-            bytes: guest("commands.wasm"),
-            handles: Handles::open(&grant, &workspace).unwrap(),
-            limits: Limits::default(),
-            config: JsonObject::new(),
-        };
-        let plugin: Plugin = threads.block_on(engine.load(source)).unwrap();
-        let posix = engine.load_commands("posix", &guest("posix.wasm"), &NAMES);
-        let plugin = plugin
-            .with_executor(Executor::Component(posix.unwrap()))
-            .unwrap();
-        let tools = ToolRegistry::new();
-        for tool in ComponentTool::all(&plugin, "").unwrap() {
-            drop(tools.register(tool).unwrap());
-        }
-        let options = RuntimeOptions {
-            sandbox: grant,
-            tools,
-            engine: Some(engine),
-            ..RuntimeOptions::default()
-        };
-        Self {
-            runtime: Runtime::new(options).unwrap(),
-            _threads: threads,
-        }
-    }
-
-    /// One call on this thread, and what came back.
-    fn call(&self, name: &str, arguments: &Value) -> ExternalResult {
-        let call = ToolCall {
-            id: CallId::new("call-1").unwrap(),
-            name: ToolName::new(name).unwrap(),
-            arguments: Document::parse(arguments.to_string(), &JsonBounds::default()).unwrap(),
-        };
-        let blocking = self.runtime.blocking().unwrap();
-        blocking.act_tool(call, InvokeOptions::default()).unwrap()
-    }
-}
-
 /// Spawns GNU's and reads all that it prints.
 fn spawn(folder: &Path, words: &[&str]) -> Vec<u8> {
     let (program, arguments) = words.split_first().unwrap();
@@ -131,11 +63,6 @@ fn spawn(folder: &Path, words: &[&str]) -> Vec<u8> {
 
 /// Medians of both, in seconds, one after the other in turn.
 fn beside(times: usize, mut ours: impl FnMut(), mut theirs: impl FnMut()) -> (f64, f64) {
-    let seconds = |run: &mut dyn FnMut()| {
-        let started = Instant::now();
-        run();
-        started.elapsed().as_secs_f64()
-    };
     let (mut own, mut gnu): (Vec<f64>, Vec<f64>) = (0..times)
         .map(|_| (seconds(&mut ours), seconds(&mut theirs)))
         .unzip();
@@ -186,28 +113,51 @@ fn pair(ours: f64, theirs: f64) -> String {
     format!("{} / {}", us(ours), us(theirs))
 }
 
-fn large(tools: &Tools, folder: &Path) {
+/// The same through the native executor, confined.
+fn small_natively(native: &Tools) {
+    for (name, arguments) in [
+        ("cat", json!({"path": "small.txt"})),
+        ("grep", json!({"pattern": "lazy", "paths": ["small.txt"]})),
+        ("ls", json!({"path": "few"})),
+    ] {
+        let mut times: Vec<f64> = (0..LARGE * 3)
+            .map(|_| seconds(|| drop(native.call(name, &arguments))))
+            .collect();
+        times.sort_by(f64::total_cmp);
+        plain(
+            &format!("{name}, small, by the native executor"),
+            &us(percentile(&times, 50)),
+        );
+    }
+}
+
+fn seconds(run: impl FnOnce()) -> f64 {
+    let started = Instant::now();
+    run();
+    started.elapsed().as_secs_f64()
+}
+
+/// What is run over large files and many.
+type Case<'a> = (&'a str, Value, Vec<&'a str>);
+
+fn large(tools: [&Tools; 2], folder: &Path) {
     for (file, size) in [("ten.txt", "10 MiB"), ("hundred.txt", "100 MiB")] {
-        let cases: [(&str, Value, [&str; 5]); 2] = [
-            ("wc", json!({"path": file}), ["wc", "-l", "--", file, ""]),
+        let absent = "lazy dog 0123456789x";
+        let path = json!({"path": file});
+        let cases: [Case<'_>; 4] = [
+            ("cat", path.clone(), vec!["cat", "--", file]),
+            ("head", path.clone(), vec!["head", "-n", "20", "--", file]),
+            ("wc", path, vec!["wc", "-l", "--", file]),
             (
                 "grep",
-                json!({"pattern": "lazy dog 0123456789x", "paths": [file]}),
-                ["grep", "-n", "--", "lazy dog 0123456789x", file],
+                json!({"pattern": absent, "paths": [file]}),
+                vec!["grep", "-n", "--", absent, file],
             ),
         ];
-        for (name, arguments, words) in cases {
-            let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
-            let (ours, theirs) = beside(
-                LARGE,
-                || drop(tools.call(name, &arguments)),
-                || drop(spawn(folder, &words)),
-            );
-            plain(
-                &format!("{name}, {size}: ours / spawned"),
-                &format!("{} / {}", ms(ours), ms(theirs)),
-            );
-            if size == "100 MiB" {
+        for case in cases {
+            let name = case.0;
+            let (ours, theirs) = three(tools, folder, &case, size);
+            if size == "100 MiB" && matches!(name, "wc" | "grep") {
                 at_most(
                     &format!("{name}, {size}, to GNU's time"),
                     ours / theirs,
@@ -218,14 +168,47 @@ fn large(tools: &Tools, folder: &Path) {
     }
 }
 
-fn tree(tools: &Tools, folder: &Path) {
+/// Ours, GNU's spawned, and GNU's through the native executor; gives the first two.
+fn three(
+    [tools, native]: [&Tools; 2],
+    folder: &Path,
+    (name, arguments, words): &Case<'_>,
+    what: &str,
+) -> (f64, f64) {
+    let (ours, theirs) = beside(
+        LARGE,
+        || drop(tools.call(name, arguments)),
+        || drop(spawn(folder, words)),
+    );
+    let mut natively: Vec<f64> = (0..LARGE)
+        .map(|_| seconds(|| drop(native.call(name, arguments))))
+        .collect();
+    natively.sort_by(f64::total_cmp);
+    plain(
+        &format!("{name}, {what}: ours / spawned / native executor"),
+        &format!(
+            "{} / {} / {}",
+            ms(ours),
+            ms(theirs),
+            ms(percentile(&natively, 50))
+        ),
+    );
+    (ours, theirs)
+}
+
+fn tree(tools: [&Tools; 2], folder: &Path) {
     let grep = json!({"pattern": "absent", "paths": ["tree"], "recursive": true});
-    let cases: [(&str, Value, &[&str]); 2] = [
-        ("grep", grep, &["grep", "-n", "-R", "--", "absent", "tree"]),
+    let find = json!({"path": "tree", "name": "nothing"});
+    let cases: [Case<'_>; 3] = [
+        (
+            "grep",
+            grep,
+            vec!["grep", "-n", "-R", "--", "absent", "tree"],
+        ),
         (
             "find",
-            json!({"path": "tree", "name": "nothing"}),
-            &[
+            find,
+            vec![
                 "find",
                 "tree",
                 "-maxdepth",
@@ -235,16 +218,13 @@ fn tree(tools: &Tools, folder: &Path) {
                 "-print",
             ],
         ),
+        (
+            "ls",
+            json!({"path": "tree"}),
+            vec!["ls", "-1", "--", "tree"],
+        ),
     ];
-    for (name, arguments, words) in cases {
-        let (ours, theirs) = beside(
-            LARGE,
-            || drop(tools.call(name, &arguments)),
-            || drop(spawn(folder, words)),
-        );
-        plain(
-            &format!("{name}, {FILES} files: ours / spawned"),
-            &format!("{} / {}", ms(ours), ms(theirs)),
-        );
+    for case in cases {
+        three(tools, folder, &case, &format!("{FILES} files"));
     }
 }

@@ -13,6 +13,7 @@
 )]
 
 mod commands;
+mod ends;
 mod floor;
 mod memory;
 mod network;
@@ -20,12 +21,16 @@ mod ours;
 mod samples;
 mod start;
 mod times;
+mod tools;
 
 use std::path::Path;
+use std::process::ExitCode;
 use std::sync::Barrier;
 use std::time::Instant;
 
 use tidegate::{Engine, EngineSettings};
+use tidegate_sandbox::ambient;
+use tidegate_sandbox::command::launcher;
 
 use floor::Floor;
 use ours::{Ours, load};
@@ -37,7 +42,11 @@ fn arguments(bytes: usize) -> String {
     format!(r#"{{"value":"{}"}}"#, "0".repeat(bytes - around))
 }
 
-fn main() {
+fn main() -> ExitCode {
+    // Native commands are started through this very program.
+    if ambient::first_argument_is(launcher::ARGUMENT) {
+        return launcher::main();
+    }
     let guest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../guests/dist/probe.wasm");
     let bytes = std::fs::read(guest).expect("run `cargo xtask guests` first");
     head();
@@ -52,6 +61,8 @@ fn main() {
     start::start(&bytes);
     network::network();
     commands::commands();
+    ends::ends();
+    ExitCode::SUCCESS
 }
 
 fn fresh_call(bytes: &[u8]) {
@@ -151,7 +162,7 @@ fn loading(bytes: &[u8]) {
     let folder = tempfile::TempDir::new().unwrap();
     let threads = tokio::runtime::Runtime::new().unwrap();
     let engine = || {
-        let cache = tidegate_sandbox::ambient::open_cache(folder.path()).unwrap();
+        let cache = ambient::open_cache(folder.path()).unwrap();
         Engine::new(EngineSettings {
             cache: Some(cache),
             ..EngineSettings::default()

@@ -3,26 +3,31 @@
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Empty};
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
 use serde_json::json;
-use tidegate::{ComponentTool, Engine, EngineSettings, Handles, InvokeOptions, PluginSource};
-use tidegate::{Runtime, RuntimeOptions, ToolRegistry, Workspace};
+use tidegate::{
+    CancellationToken, ComponentTool, Engine, EngineSettings, Handles, InvokeOptions, PluginSource,
+    Runtime, RuntimeOptions, ToolRegistry, Workspace,
+};
 use tidegate_contract::grant::{Grant, parse_allow};
 use tidegate_contract::json::JsonBounds;
 use tidegate_contract::{CallId, Document, JsonObject, Limits, Status, ToolCall, ToolName};
 
-use crate::samples::{percentile, plain, us};
+use crate::samples::{ms, ms_at_most, percentile, plain, us};
 
 /// Requests of each kind; the middle one counts.
 const REQUESTS: usize = 1_001;
+
+/// Calls that are given up.
+const CANCELLED: usize = 100;
 
 /// What the server answers with.
 const BODY_BYTES: usize = 1_024;
@@ -68,6 +73,40 @@ pub(crate) fn network() {
     );
     let opened = server.connections.load(Ordering::Relaxed);
     plain("connections that both opened together", &opened.to_string());
+    given_up(&server, &origin);
+}
+
+/// How long after a caller gave up the connection of a half-read body is closed.
+fn given_up(server: &Server, origin: &str) {
+    let ours = Ours::new(origin);
+    let mut closed: Vec<f64> = (0..CANCELLED)
+        .map(|_| {
+            let cancel = CancellationToken::new();
+            let options = InvokeOptions {
+                cancel: cancel.clone(),
+                ..InvokeOptions::default()
+            };
+            thread::scope(|scope| {
+                let call = scope.spawn(|| ours.act("/half", options));
+                server.half.recv().unwrap();
+                let asked = Instant::now();
+                cancel.cancel();
+                let closed = server.half.recv().unwrap();
+                assert_eq!(call.join().unwrap(), Status::Cancelled);
+                closed.saturating_duration_since(asked).as_secs_f64()
+            })
+        })
+        .collect();
+    closed.sort_by(f64::total_cmp);
+    plain(
+        "a body given up half-way: connection closed, median",
+        &ms(percentile(&closed, 50)),
+    );
+    ms_at_most(
+        "a body given up half-way: connection closed, 99 of 100",
+        percentile(&closed, 99),
+        0.1,
+    );
 }
 
 fn seconds(call: impl FnOnce()) -> f64 {
@@ -79,7 +118,7 @@ fn seconds(call: impl FnOnce()) -> f64 {
 /// The probe's `http` under a grant of one origin.
 struct Ours {
     runtime: Runtime,
-    call: ToolCall,
+    authority: String,
     _threads: tokio::runtime::Runtime,
 }
 
@@ -111,23 +150,27 @@ impl Ours {
             ..RuntimeOptions::default()
         })
         .unwrap();
-        let authority = origin.strip_prefix("http://").unwrap();
-        let arguments = json!({"scheme": "http", "authority": authority, "path": "/"});
         Self {
             runtime,
-            call: ToolCall {
-                id: CallId::new("figure").unwrap(),
-                name: ToolName::new("http").unwrap(),
-                arguments: Document::from_value(arguments, &JsonBounds::default()).unwrap(),
-            },
+            authority: origin.strip_prefix("http://").unwrap().to_owned(),
             _threads: threads,
         }
     }
 
     fn call(&self) {
+        let ended = self.act("/", InvokeOptions::default());
+        assert_eq!(ended, Status::Success);
+    }
+
+    fn act(&self, path: &str, options: InvokeOptions) -> Status {
+        let arguments = json!({"scheme": "http", "authority": self.authority, "path": path});
+        let call = ToolCall {
+            id: CallId::new("figure").unwrap(),
+            name: ToolName::new("http").unwrap(),
+            arguments: Document::from_value(arguments, &JsonBounds::default()).unwrap(),
+        };
         let blocking = self.runtime.blocking().unwrap();
-        let result = blocking.act_tool(self.call.clone(), InvokeOptions::default());
-        assert_eq!(result.unwrap().status, Status::Success);
+        blocking.act_tool(call, options).unwrap().status
     }
 }
 
@@ -135,6 +178,8 @@ impl Ours {
 struct Server {
     port: u16,
     connections: Arc<AtomicUsize>,
+    /// When half of a body was sent, and when its connection was closed, in turn.
+    half: mpsc::Receiver<Instant>,
 }
 
 impl Server {
@@ -143,17 +188,23 @@ impl Server {
         let port = listener.local_addr().unwrap().port();
         let connections = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&connections);
+        let (moments, half) = mpsc::channel();
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 counted.fetch_add(1, Ordering::Relaxed);
-                thread::spawn(move || serve(stream));
+                let moments = moments.clone();
+                thread::spawn(move || serve(stream, &moments));
             }
         });
-        Self { port, connections }
+        Self {
+            port,
+            connections,
+            half,
+        }
     }
 }
 
-fn serve(mut stream: TcpStream) {
+fn serve(mut stream: TcpStream, moments: &mpsc::Sender<Instant>) {
     let body = "b".repeat(BODY_BYTES);
     let answer = format!("HTTP/1.1 200 OK\r\ncontent-length: {BODY_BYTES}\r\n\r\n{body}");
     stream.set_nodelay(true).unwrap();
@@ -162,6 +213,16 @@ fn serve(mut stream: TcpStream) {
     while let Ok(length @ 1..) = stream.read(&mut buffer) {
         asked.extend_from_slice(buffer.get(..length).unwrap_or_default());
         if asked.ends_with(b"\r\n\r\n") {
+            if asked.starts_with(b"GET /half") {
+                let (half, _rest) = answer.split_at(answer.len() - BODY_BYTES / 2);
+                stream.write_all(half.as_bytes()).unwrap();
+                // Time to arrive, so that the rest of the body is what is waited for.
+                thread::sleep(Duration::from_millis(20));
+                moments.send(Instant::now()).unwrap();
+                while matches!(stream.read(&mut buffer), Ok(1..)) {}
+                moments.send(Instant::now()).unwrap();
+                return;
+            }
             asked.clear();
             if stream.write_all(answer.as_bytes()).is_err() {
                 return;
