@@ -2,7 +2,6 @@
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
 
 use async_compression::tokio::bufread::{GzipDecoder, ZlibDecoder};
 use bytes::{Buf, Bytes, BytesMut};
@@ -16,7 +15,7 @@ use tokio::io::{AsyncBufRead, AsyncRead};
 use tokio::time::{Instant, Sleep, sleep};
 use tokio_util::io::{StreamReader, poll_read_buf};
 
-use super::client::Bounds;
+use super::client::{Bounds, check_headers};
 use super::error::EgressError;
 
 /// The decoded body of an answer.
@@ -131,7 +130,7 @@ impl Body for Decoded {
 /// decoding takes away.
 struct Timed {
     body: Incoming,
-    between_bytes: Duration,
+    bounds: Bounds,
     timer: Pin<Box<Sleep>>,
     left_bytes: u64,
 }
@@ -140,7 +139,7 @@ impl Timed {
     fn new(body: Incoming, bounds: Bounds) -> Self {
         Self {
             body,
-            between_bytes: bounds.between_bytes,
+            bounds,
             timer: Box::pin(sleep(bounds.between_bytes)),
             left_bytes: bounds
                 .response_bytes
@@ -174,9 +173,13 @@ impl Body for Timed {
             Some(left_bytes) => self.left_bytes = left_bytes,
             None => return Poll::Ready(Some(Err(EgressError::BodyTooLarge))),
         }
+        let trailers = frame.trailers_ref();
+        if let Some(Err(over)) = trailers.map(|fields| check_headers(fields, self.bounds)) {
+            return Poll::Ready(Some(Err(over)));
+        }
         // An empty piece is no progress.
         if bytes > 0 {
-            let next = Instant::now() + self.between_bytes;
+            let next = Instant::now() + self.bounds.between_bytes;
             self.timer.as_mut().reset(next);
         }
         Poll::Ready(Some(Ok(frame)))

@@ -50,6 +50,10 @@ const IDLE_CONNECTIONS: usize = 8;
 /// Headers of an answer that are parsed at all; each takes room before it is read.
 const HEADERS: usize = 1_024;
 
+/// HTTP/2 reads so many times more than any call can have: what it gives up on is told as a broken
+/// answer, and what it has read as one that is too large.
+const OVER: u32 = 4;
+
 /// What a stream of HTTP/2 sends ahead of being read, in bytes.
 const STREAM_WINDOW_BYTES: u32 = 256 * 1024;
 
@@ -79,7 +83,7 @@ impl Client {
             .http1_max_headers(HEADERS)
             .http2_initial_stream_window_size(STREAM_WINDOW_BYTES)
             .http2_initial_connection_window_size(CONNECTION_WINDOW_BYTES)
-            .http2_max_header_list_size(most)
+            .http2_max_header_list_size(most.saturating_mul(OVER))
             .build(Connector::new(grant, network));
         Self(client)
     }
@@ -117,7 +121,8 @@ impl Client {
     }
 }
 
-fn check_headers(headers: &HeaderMap, bounds: Bounds) -> Result<(), EgressError> {
+/// Of either message, before its body or behind it.
+pub(super) fn check_headers(headers: &HeaderMap, bounds: Bounds) -> Result<(), EgressError> {
     let size = |(name, value): (&http::HeaderName, &http::HeaderValue)| {
         u64::try_from(name.as_str().len() + value.len() + 32).unwrap_or(u64::MAX)
     };
