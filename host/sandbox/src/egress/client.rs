@@ -2,16 +2,20 @@
 
 use std::error::Error;
 use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderMap, Request, Response};
 use http_body_util::combinators::UnsyncBoxBody;
+use hyper::ext::on_informational;
 use hyper_util::client::legacy::connect::capture_connection;
 use hyper_util::client::legacy::{self};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use tidegate_contract::limits::Limits;
 use tidegate_contract::network::NetworkGrant;
+use tokio::sync::Notify;
 use tokio::time::timeout;
 
 use super::body::{self, ResponseBody};
@@ -54,6 +58,9 @@ const HEADERS: usize = 1_024;
 /// answer, and what it has read as one that is too large.
 const OVER: u32 = 4;
 
+/// Answers of the 100s that may come before the one that counts: nobody reads them.
+const INTERIM_ANSWERS: u64 = 64;
+
 /// What a stream of HTTP/2 sends ahead of being read, in bytes.
 const STREAM_WINDOW_BYTES: u32 = 256 * 1024;
 
@@ -95,7 +102,16 @@ impl Client {
     ) -> Result<Response<ResponseBody>, EgressError> {
         check_headers(request.headers(), bounds)?;
         let mut connection = capture_connection(&mut request);
-        let answer = self.0.request(request);
+        let flooded = bound_interim(&mut request);
+        let answer = async {
+            tokio::select! {
+                biased;
+                answer = self.0.request(request) => {
+                    answer.map_err(|error| EgressError::of_client(&error))
+                }
+                () = flooded.notified() => Err(EgressError::Protocol),
+            }
+        };
         tokio::pin!(answer);
         let connected = async {
             connection.wait_for_connection_metadata().await;
@@ -115,10 +131,22 @@ impl Client {
                 .await
                 .map_err(|_elapsed| EgressError::FirstByteTimeout)?,
         };
-        let answer = answer.map_err(|error| EgressError::of_client(&error))?;
+        let answer = answer?;
         check_headers(answer.headers(), bounds)?;
         body::bounded(answer, bounds)
     }
+}
+
+/// Counts what comes before the answer, and tells when it is too much.
+fn bound_interim(request: &mut Request<RequestBody>) -> Arc<Notify> {
+    let flooded = Arc::new(Notify::new());
+    let (left, told) = (AtomicU64::new(INTERIM_ANSWERS), Arc::clone(&flooded));
+    on_informational(request, move |_interim| {
+        if left.fetch_sub(1, Ordering::Relaxed) == 0 {
+            told.notify_one();
+        }
+    });
+    flooded
 }
 
 /// Of either message, before its body or behind it.
