@@ -11,6 +11,7 @@ mod connect;
 mod error;
 mod gate;
 mod tls;
+mod turns;
 
 use std::net::SocketAddr;
 use std::sync::Arc;

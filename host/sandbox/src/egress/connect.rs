@@ -21,6 +21,7 @@ use tower_service::Service;
 
 use super::error::EgressError;
 use super::tls::Network;
+use super::turns::Turns;
 use super::{address, deny};
 
 /// Gives up on one address after this, where there is another.
@@ -154,7 +155,7 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Duplex for T {}
 
 /// One open connection.
 pub(super) struct Link {
-    stream: TokioIo<Box<dyn Duplex>>,
+    stream: TokioIo<Turns<Box<dyn Duplex>>>,
     is_http2: bool,
 }
 
@@ -164,7 +165,7 @@ impl Link {
         is_http2: bool,
     ) -> Self {
         Self {
-            stream: TokioIo::new(Box::new(stream)),
+            stream: TokioIo::new(Turns::new(Box::new(stream))),
             is_http2,
         }
     }
