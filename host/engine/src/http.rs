@@ -13,6 +13,7 @@ use tidegate_sandbox::egress::{
     self, BodyError, Bounds, EgressError, Permitted, Refusal, RequestBody, TlsFault,
 };
 use wasmtime::component::ResourceTable;
+use wasmtime_wasi_http::p2::bindings::http::types::ErrorCode;
 use wasmtime_wasi_http::{
     Error, RequestOptions, WasiBody, WasiHttpCtx, WasiHttpCtxView, WasiHttpHooks,
 };
@@ -144,6 +145,23 @@ impl WasiHttpHooks for Hooks {
             Ok((answer, processed))
         })
     }
+}
+
+/// The code of what a stream of a body ended with, as [`told`] made it or wasmtime's types did.
+pub(crate) fn code_of(error: &wasmtime::Error) -> Option<ErrorCode> {
+    if let Some(code) = error.downcast_ref::<ErrorCode>() {
+        return Some(code.clone());
+    }
+    Some(match error.downcast_ref::<Error>()? {
+        Error::ConnectionReadTimeout => ErrorCode::ConnectionReadTimeout,
+        Error::ConnectionTerminated => ErrorCode::ConnectionTerminated,
+        Error::HttpProtocolError => ErrorCode::HttpProtocolError,
+        Error::HttpResponseContentCoding(coding) => {
+            ErrorCode::HttpResponseContentCoding(coding.clone())
+        }
+        // The others end the call, or come before there is a body.
+        _ => ErrorCode::InternalError(None),
+    })
 }
 
 /// Notes what ends the call or was denied, and says the error as the guest is told it.

@@ -78,7 +78,16 @@ fn link_sockets(l: &mut Linker<CallState>) -> wasmtime::Result<()> {
 fn link_http(l: &mut Linker<CallState>) -> wasmtime::Result<()> {
     let options = LinkOptions::default();
     http::types::add_to_linker::<_, WasiHttp>(l, &(&options).into(), CallState::http)?;
-    http::outgoing_handler::add_to_linker::<_, WasiHttp>(l, CallState::http)
+    http::outgoing_handler::add_to_linker::<_, WasiHttp>(l, CallState::http)?;
+    // wasmtime's own finds no code in what a body ended with: it looks for another type of error.
+    l.allow_shadowing(true);
+    let mut types = l.instance("wasi:http/types@0.2.12")?;
+    types.func_wrap("http-error-code", |mut store, (error,)| {
+        let error = store.data_mut().table().get(&error)?;
+        Ok((crate::http::code_of(error),))
+    })?;
+    l.allow_shadowing(false);
+    Ok(())
 }
 
 fn cli_view(state: &mut CallState) -> WasiCliCtxView<'_> {
