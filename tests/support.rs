@@ -3,7 +3,6 @@
 mod command;
 mod host;
 mod printed;
-#[expect(dead_code, unused_imports, reason = "tests do not use all of it yet")]
 pub(crate) mod server;
 mod tools;
 

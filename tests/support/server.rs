@@ -1,7 +1,7 @@
 //! A server that records what clients send it and answers as a script says, on loopback.
 //!
 //! It owns one thread with everything of the server on it; a drop ends both, whatever is going on.
-//! Deliberately absent: names (whatever resolves them gives out [`Server::address`]), proxying, and
+//! Deliberately absent: names (whatever resolves them gives out the loopback), proxying, and
 //! good behaviour that the script did not ask for.
 
 mod answer;
@@ -127,10 +127,6 @@ impl Server {
     /// Scheme, address and port, as at the front of a URL.
     pub(crate) fn origin(&self) -> String {
         format!("{}://{}", self.scheme, self.address)
-    }
-
-    pub(crate) fn address(&self) -> SocketAddr {
-        self.address
     }
 
     pub(crate) fn port(&self) -> u16 {
