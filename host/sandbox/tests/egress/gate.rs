@@ -57,7 +57,6 @@ fn ne05_what_stands_around_a_host_is_not_the_host() {
             "http://xallowed.example.com/",
             "network:http://xallowed.example.com",
         ),
-        ("http://example.com/", "network:http://example.com"),
         (
             "http://allowed.example.com:8080/",
             "network:http://allowed.example.com:8080",
