@@ -150,10 +150,12 @@ impl NetworkRule {
             None => true,
             Some(paths) => {
                 let lower = path.to_ascii_lowercase();
-                let is_encoded = ["%2f", "%5c", "%2e"]
-                    .iter()
-                    .any(|code| lower.contains(code));
-                !is_encoded && paths.iter().any(|prefix| is_below(path, prefix))
+                let codes = ["%2f", "%5c", "%2e", "%25"];
+                let is_encoded = codes.iter().any(|code| lower.contains(code));
+                // With parameters a segment is one of dots to some servers.
+                let mut segments = path.split('/');
+                let climbs = segments.any(|part| part.starts_with(".;") || part.starts_with("..;"));
+                !is_encoded && !climbs && paths.iter().any(|prefix| is_below(path, prefix))
             }
         };
         by_method && by_path
