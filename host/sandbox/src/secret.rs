@@ -53,7 +53,13 @@ impl Secret {
     /// Whether a text holds the value as it is. What was encoded is not recognised.
     #[must_use]
     pub fn is_in(&self, text: &str) -> bool {
-        text.contains(self.0.as_str())
+        text.contains(self.0.as_str()) || self.is_cut_in(text)
+    }
+
+    /// Whether a text ends with the start of the value: a bound may have cut the rest.
+    fn is_cut_in(&self, text: &str) -> bool {
+        let mut starts = (SHORTEST_BYTES..self.0.len()).filter_map(|length| self.0.get(..length));
+        starts.any(|start| text.ends_with(start))
     }
 
     /// Whether a text in a value, or one of its keys, holds the secret.

@@ -17,12 +17,22 @@ use tidegate_contract::network::{NetworkGrant, NetworkRule};
 use tidegate_contract::origin::normal_origin;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
+use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
 use tower_service::Service;
 
 use super::error::EgressError;
 use super::tls::Network;
 use super::turns::Turns;
 use super::{address, deny};
+
+/// Gives up on a connection after this, whatever it waits for.
+const CONNECTING: Duration = Duration::from_secs(30);
+
+/// Names of one plugin that are looked up at once: a look-up takes a thread until it ends, and calls
+/// need threads too.
+const LOOKUPS: usize = 4;
 
 /// Gives up on one address after this, where there is another.
 const ATTEMPT: Duration = Duration::from_secs(3);
@@ -54,6 +64,7 @@ impl Resolve for SystemResolver {
 pub(super) struct Connector {
     grant: Arc<NetworkGrant>,
     network: Network,
+    lookups: Arc<Semaphore>,
 }
 
 impl Connector {
@@ -61,10 +72,33 @@ impl Connector {
         Self {
             grant: Arc::new(grant.clone()),
             network: network.clone(),
+            lookups: Arc::new(Semaphore::new(LOOKUPS)),
         }
     }
 
+    /// Looks up a name, in a task that nobody can give up: the permit is held as long as the thread.
+    async fn resolve(&self, host: &str) -> Result<Vec<IpAddr>, EgressError> {
+        let permit = Arc::clone(&self.lookups).acquire_owned().await;
+        let permit = permit.map_err(|_closed| EgressError::Dns)?;
+        let (network, host) = (self.network.clone(), host.to_owned());
+        let lookup = Handle::current().spawn(async move {
+            let found = network.resolver().resolve(&host).await;
+            drop(permit);
+            found
+        });
+        match lookup.await {
+            Ok(Ok(found)) => Ok(found),
+            Ok(Err(_)) | Err(_) => Err(EgressError::Dns),
+        }
+    }
+
+    /// Within a time of its own: a request that has found another connection leaves this one to go on.
     async fn connect(self, uri: Uri) -> Result<Link, EgressError> {
+        let connecting = timeout(CONNECTING, self.connect_in_time(uri)).await;
+        connecting.unwrap_or(Err(EgressError::ConnectTimeout))
+    }
+
+    async fn connect_in_time(self, uri: Uri) -> Result<Link, EgressError> {
         let is_secure = uri.scheme_str() == Some("https");
         let host = uri.host().ok_or(EgressError::Dns)?;
         let port = uri.port_u16().unwrap_or(if is_secure { 443 } else { 80 });
@@ -93,10 +127,7 @@ impl Connector {
             .collect();
         let addresses = match host.trim_matches(['[', ']']).parse() {
             Ok(address) => vec![address],
-            Err(_name) => {
-                let resolved = self.network.resolver().resolve(host).await;
-                resolved.map_err(|_unknown| EgressError::Dns)?
-            }
+            Err(_name) => self.resolve(host).await?,
         };
         for &found in &addresses {
             if !address::is_public(found) && !named.contains(&address::judged(found)) {
@@ -115,7 +146,7 @@ async fn open(addresses: &[IpAddr], port: u16) -> Result<TcpStream, EgressError>
         let attempt = TcpStream::connect(SocketAddr::new(address, port));
         let connected = match ahead.peek() {
             None => attempt.await,
-            Some(_other) => match tokio::time::timeout(ATTEMPT, attempt).await {
+            Some(_other) => match timeout(ATTEMPT, attempt).await {
                 Ok(connected) => connected,
                 Err(_slow) => continue,
             },

@@ -71,8 +71,9 @@ pub(super) fn check(grant: &NetworkGrant, method: &str, url: &str) -> Result<Per
     let mut url = parse(url).ok_or(Refusal::Invalid)?;
     url.set_fragment(None);
     let method = Method::from_bytes(method.as_bytes()).map_err(|_syntax| Refusal::Invalid)?;
-    if method == Method::CONNECT {
-        // It would make a tunnel out of the connection, past every look at what is sent.
+    if method == Method::CONNECT || method == Method::TRACE {
+        // The first would make a tunnel out of the connection, past every look at what is sent; the
+        // second would have the server say what the host added (RFC 9110 9.3.8).
         return Err(Refusal::Invalid);
     }
     let origin = origin(&url).ok_or(Refusal::Invalid)?;
