@@ -68,6 +68,16 @@ const TOOLS: &[Tool] = &[
         fields::grow,
     ),
     tool(
+        "fields_copy",
+        "Copies and changes fields of {bytes} {count} times.",
+        fields::copy,
+    ),
+    tool(
+        "bodies_keep",
+        "Fills the bodies of {count} requests and sends none.",
+        fields::bodies,
+    ),
+    tool(
         "env",
         "Tells environment, arguments and working folder.",
         process::environment,
