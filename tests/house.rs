@@ -51,6 +51,7 @@ const IMPORTS: [(&str, &[&str], &[&str]); 5] = [
             "cap-std",
             "crc32fast",
             "http",
+            "http-body",
             "http-body-util",
             "pollster",
             "rustix",

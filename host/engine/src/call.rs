@@ -66,7 +66,9 @@ fn run<T>(
 /// Does one step of a call inside its span.
 fn traced<T>(span: tracing::Span, step: impl FnOnce() -> T) -> T {
     let _inside = span.entered();
-    step()
+    let end = step();
+    tracing::debug!("done");
+    end
 }
 
 /// The limits of one call: the plugin's, with the deadline that its caller set.

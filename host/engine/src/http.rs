@@ -3,9 +3,13 @@
 //!
 //! Absent on purpose: following redirects, and wasmtime's own client, which resolves names itself.
 
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use bytes::Bytes;
+use http_body::{Frame, SizeHint};
 use http_body_util::BodyExt as _;
 use tidegate_contract::limits::Limits;
 use tidegate_sandbox::Egress;
@@ -24,6 +28,10 @@ use crate::saturating::to_usize;
 
 /// How long connecting takes at most where the guest says nothing; the call's deadline bounds the rest.
 const CONNECT: Duration = Duration::from_secs(10);
+
+/// What is taken of a request's body at a time: two such pieces wait in the host for each body, whether
+/// it is sent or not, and a guest may have as many bodies as handles.
+const PIECE_BYTES: usize = 8 * 1024;
 
 /// As good as for ever: the call's deadline comes first.
 const UNBOUNDED: Duration = Duration::from_hours(24);
@@ -82,7 +90,10 @@ impl Hooks {
                 self.overrun.deny(denial);
                 return Err(Error::HttpRequestDenied);
             }
-            Err(Refusal::Invalid) => return Err(Error::HttpRequestUriInvalid),
+            Err(Refusal::Invalid) => {
+                self.overrun.deny(egress::deny_request(url));
+                return Err(Error::HttpRequestUriInvalid);
+            }
         };
         let Some(left) = self.left_requests.checked_sub(1) else {
             self.overrun.end(Breach::HttpRequests);
@@ -103,6 +114,10 @@ type Sent = Result<
 >;
 
 impl WasiHttpHooks for Hooks {
+    fn p2_outgoing_body_chunk_size(&mut self) -> usize {
+        PIECE_BYTES
+    }
+
     /// The client writes the one that the judged URL means.
     fn set_host_header(&mut self) -> bool {
         false
@@ -133,7 +148,11 @@ impl WasiHttpHooks for Hooks {
         Box::new(async move {
             let (egress, permitted) = admitted?;
             let (head, body) = request.into_parts();
-            let body: RequestBody = body.map_err(BodyError::from).boxed_unsync();
+            let body = Whole {
+                body,
+                overrun: Arc::clone(&overrun),
+            };
+            let body: RequestBody = body.boxed_unsync();
             let sent = egress.send(permitted, head.headers, body, bounds).await;
             let answer = sent.map_err(|error| told(&error, &overrun))?;
             let answer = answer.map(|body| {
@@ -144,6 +163,37 @@ impl WasiHttpHooks for Hooks {
                 Box::new(async { Ok(()) });
             Ok((answer, processed))
         })
+    }
+}
+
+/// The body of a request, which ends well only while its call runs: wasmtime's ends in the same way
+/// when the guest has finished it and when the guest is gone.
+struct Whole {
+    body: WasiBody,
+    overrun: Arc<Overrun>,
+}
+
+impl http_body::Body for Whole {
+    type Data = Bytes;
+    type Error = BodyError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        let frame = ready!(Pin::new(&mut self.body).poll_frame(context));
+        if frame.is_none() && self.overrun.is_over() {
+            return Poll::Ready(Some(Err(Error::ConnectionTerminated.into())));
+        }
+        Poll::Ready(frame.map(|frame| frame.map_err(BodyError::from)))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
     }
 }
 

@@ -18,6 +18,7 @@ mod denials;
 mod descriptor;
 mod ending;
 mod exports;
+mod fields;
 mod files;
 mod http;
 mod imports;

@@ -1,6 +1,7 @@
 //! What goes wrong for a call outside of its thread: an answer over a bound, an address that is not
 //! granted. Written where it happens, read where the guest runs.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use tidegate_sandbox::Denial;
@@ -15,6 +16,7 @@ pub(crate) struct Overrun {
     breach: OnceLock<Breach>,
     noted: CancellationToken,
     denials: Mutex<Vec<Denial>>,
+    over: AtomicBool,
 }
 
 impl Overrun {
@@ -29,6 +31,15 @@ impl Overrun {
         self.breach.get().copied()
     }
 
+    /// Says that the guest is gone: what it has not finished by now, it never will.
+    pub(crate) fn close(&self) {
+        self.over.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.over.load(Ordering::Acquire)
+    }
+
     /// Waits until the call is to end.
     pub(crate) async fn ended(&self) -> Breach {
         self.noted.cancelled().await;
@@ -38,7 +49,7 @@ impl Overrun {
 
     pub(crate) fn deny(&self, denial: Denial) {
         let mut denials = self.denials.lock().unwrap_or_else(PoisonError::into_inner);
-        if denials.len() < Denials::KEPT {
+        if denials.len() < Denials::KEPT && !denials.contains(&denial) {
             denials.push(denial);
         }
     }
@@ -46,5 +57,22 @@ impl Overrun {
     /// Hands over what was denied.
     pub(crate) fn take_denials(&self) -> Vec<Denial> {
         std::mem::take(&mut self.denials.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tidegate_sandbox::egress;
+
+    use super::Overrun;
+
+    #[test]
+    fn t3_a_denial_that_is_met_again_hides_no_other() {
+        let notes = Overrun::default();
+        for _ in 0..100 {
+            notes.deny(egress::deny("https://nobody.example"));
+        }
+        notes.deny(egress::deny("http://169.254.169.254"));
+        assert_eq!(notes.take_denials().len(), 2);
     }
 }

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use tidegate_contract::JsonObject;
 
 use crate::imports::Log;
+use crate::secrets;
 use crate::store::CallState;
 use crate::streams::Capture;
 
@@ -43,12 +44,8 @@ pub(crate) fn log(state: CallState) {
     let denied = state.denials.into_names();
     if !denied.is_empty() {
         let (plugin, call_id) = (&*state.setup.plugin, &*state.call_id);
-        tracing::warn!(
-            plugin,
-            call_id,
-            denied = denied.join(", "),
-            "denied while it ran"
-        );
+        let denied = secrets::redacted(&state.setup.handles.secrets, denied.join(", "));
+        tracing::warn!(plugin, call_id, denied, "denied while it ran");
     }
 }
 

@@ -117,6 +117,7 @@ pub(crate) struct CallState {
     wasi: Option<Box<WasiCtx>>,
     /// Made when the guest first asks for HTTP.
     http: Option<Box<Exchanges>>,
+    left_field_bytes: u64,
     /// Theirs, always empty: folders come from the setup.
     filesystem: WasiFilesystemCtx,
     pub(crate) setup: Arc<Setup>,
@@ -171,6 +172,13 @@ impl CallState {
             denials: &mut self.denials,
             egress: self.setup.handles.egress.as_ref(),
         }
+    }
+
+    /// Takes from what this call may make of header fields; false when that is more than is left.
+    pub(crate) fn take_field_bytes(&mut self, bytes: u64) -> bool {
+        let left = self.left_field_bytes.checked_sub(bytes);
+        self.left_field_bytes = left.unwrap_or_default();
+        left.is_some()
     }
 
     pub(crate) fn http(&mut self) -> WasiHttpCtxView<'_> {
@@ -250,6 +258,7 @@ pub(crate) fn build(
             table,
             wasi: None,
             http: None,
+            left_field_bytes: limits.host_allocation_bytes,
             filesystem: WasiFilesystemCtx::default(),
             setup: Arc::clone(setup),
             call_id: call_id.into(),

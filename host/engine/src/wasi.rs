@@ -14,6 +14,7 @@ use wasmtime_wasi_io::bindings::wasi::io::error;
 
 use crate::bindings::tidegate::plugin;
 use crate::breach::Breach;
+use crate::fields;
 use crate::files::HasFiles;
 use crate::io::{HasIo, HasTable};
 use crate::network::HasNetwork;
@@ -81,11 +82,12 @@ fn link_http(l: &mut Linker<CallState>) -> wasmtime::Result<()> {
     http::outgoing_handler::add_to_linker::<_, WasiHttp>(l, CallState::http)?;
     // wasmtime's own finds no code in what a body ended with: it looks for another type of error.
     l.allow_shadowing(true);
-    let mut types = l.instance("wasi:http/types@0.2.12")?;
+    let mut types = l.instance(fields::TYPES)?;
     types.func_wrap("http-error-code", |mut store, (error,)| {
         let error = store.data_mut().table().get(&error)?;
         Ok((crate::http::code_of(error),))
     })?;
+    fields::link(l)?;
     l.allow_shadowing(false);
     Ok(())
 }

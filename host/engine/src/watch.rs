@@ -109,6 +109,9 @@ impl Watch {
     /// Ends the watch. Must be asked on the thread that ran the guest.
     pub(crate) fn end(&mut self) {
         self.courtesy.end();
+        if let Some(overrun) = &self.overrun {
+            overrun.close();
+        }
     }
 
     pub(crate) fn deadline(&self) -> Deadline {
