@@ -123,6 +123,21 @@ fn l4_a_file_that_was_found_names_no_secret_until_it_is_trusted() {
 }
 
 #[test]
+fn s7_a_program_that_closes_its_output_and_stays_is_given_a_minute_and_not_more() {
+    let server = Server::start(|_request| Answer::status(200));
+    let script = format!("echo {KEY}; exec 1>&-; sleep 0.2");
+    let folder = folder(
+        &server,
+        &format!("{{ command: [/bin/sh, -c, \"{script}\"] }}"),
+    );
+    assert_eq!(deliver(&folder, &CHOSEN).exit, 0);
+    let long = format!("{{ command: [/bin/sh, -c, \"yes {KEY}\"] }}");
+    let output = deliver(&self::folder(&server, &long), &CHOSEN);
+    assert_eq!(output.exit, 2, "more than a secret: {}", output.stdout);
+    assert!(output.stderr.contains("16 KiB"), "{}", output.stderr);
+}
+
+#[test]
 fn l4_a_file_that_was_found_grants_no_address_that_it_names() {
     for origin in [
         "http://127.0.0.1:8080",
@@ -151,6 +166,7 @@ fn l4_no_variable_of_the_environment_changes_a_secret() {
         "TIDEGATE_SECRETS__KEY__ENV",
         "TIDEGATE_OUTPUT__0__INJECT",
         "TIDEGATE_NETWORK__CA_FILE",
+        "TIDEGATE_OUTPUT__OUT__CONFIG__URL",
     ] {
         let arguments = [&["deliver"], &CHOSEN[..]].concat();
         let environment = [("THE_KEY", KEY), (name, "[]")];

@@ -177,3 +177,39 @@ fn wa02_large_fields_take_no_more_than_their_limits() {
         "{output:?}"
     );
 }
+
+/// Copies are as large as what they were made of, and each is a handle only.
+#[test]
+fn wa01_copies_of_fields_are_bounded_together() {
+    let quiet = quiet();
+    for (bytes, count) in [(60_000, 3_900), (1, 200_000)] {
+        let arguments = json!({"bytes": bytes, "count": count});
+        let output = called(
+            "fields_copy",
+            &arguments,
+            NOWHERE,
+            "limits: { handles: 65536 }",
+        );
+        let code = output.json()["error"]["code"].clone();
+        assert!(
+            ["LIMIT_HOST_ALLOCATION", "LIMIT_HANDLES"].contains(&code.as_str().unwrap()),
+            "{code}"
+        );
+        let grown = output.peak_kib.saturating_sub(quiet);
+        assert!(grown < 128 * MIB, "{bytes}: {grown} KiB");
+    }
+    let few = json!({"bytes": 1_000, "count": 1_000});
+    let output = called("fields_copy", &few, NOWHERE, "");
+    assert_eq!(output.json()["structuredContent"]["ok"], 1_000);
+}
+
+/// What a guest has written of a request waits in the host, whether the request is sent or not.
+#[test]
+fn wa01_bodies_that_are_never_sent_take_little_memory() {
+    let quiet = quiet();
+    let output = called("bodies_keep", &json!({"count": 4_000}), NOWHERE, "");
+    let result = output.json();
+    assert_eq!(result["structuredContent"]["ok"], 4_000, "{result}");
+    let grown = output.peak_kib.saturating_sub(quiet);
+    assert!(grown < 128 * MIB, "{grown} KiB");
+}

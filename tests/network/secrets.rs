@@ -159,6 +159,8 @@ fn s7_a_server_that_echoes_the_secret_makes_the_result_unfit() {
         "/location",
         "/trailer",
         "/half",
+        // A bound may have cut the rest of it.
+        "/start",
     ];
     for path in paths {
         assert_eq!(ended(&probe, "http", to(&server, path)), Err(()), "{path}");
@@ -168,7 +170,7 @@ fn s7_a_server_that_echoes_the_secret_makes_the_result_unfit() {
         assert_eq!(ended(&probe, "http", unread).is_err(), is_in_head, "{path}");
     }
     // What was encoded is not recognised, which the docs say.
-    for path in ["/encoded", "/backwards", "/start", "/"] {
+    for path in ["/encoded", "/backwards", "/"] {
         assert!(ended(&probe, "http", to(&server, path)).is_ok(), "{path}");
     }
     assert!(ended(&Probe::reaching(&server), "http", to(&server, "/body")).is_ok());
@@ -210,6 +212,11 @@ fn s7_wherever_a_secret_stands_in_a_result_there_is_none() {
             "write_split",
             json!({"stream": "stderr", "chunks": [start, end]}),
         ),
+        (
+            "cut output",
+            "write_split",
+            json!({"stream": "stdout", "chunks": [start]}),
+        ),
         ("denied file", "fs", json!({"op": "mkdir", "path": SECRET})),
         (
             "denied command",
@@ -230,13 +237,11 @@ fn s7_wherever_a_secret_stands_in_a_result_there_is_none() {
         assert_eq!(ended(&probe, tool, arguments), Err(()), "{place}");
     }
     for (tool, arguments) in [
-        ("echo", json!({"value": "sk-test-0123456789abcde"})),
+        ("echo", json!({"value": "sk-test-0123456789abcde."})),
+        ("echo", json!({"value": "sk-test"})),
         ("echo", json!({"value": SECRET.to_uppercase()})),
         ("fs", json!({"op": "read", "path": "key.txt.not"})),
-        (
-            "write_split",
-            json!({"stream": "stdout", "chunks": [start]}),
-        ),
+        ("write_split", json!({"stream": "stdout", "chunks": [end]})),
     ] {
         assert!(ended(&probe, tool, arguments).is_ok());
     }

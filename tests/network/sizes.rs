@@ -57,11 +57,11 @@ fn s5_requests_at_once_count_like_those_in_a_row() {
     );
     assert_eq!(result["content"], "ok: 4", "{result}");
     for concurrent in [5, 100] {
-        let before = server.requests().len();
         let many = json!({ "concurrent": concurrent });
         assert_too_many(&probe.call("http_many", with(to(&server, "/"), many)), 4);
-        assert!(server.requests().len() - before <= 4);
     }
+    // Of what a call had sent when it ended, some is read by the server later.
+    assert!(server.requests().len() <= 3 * 4);
 }
 
 /// What is denied costs nothing, and each call counts for itself.

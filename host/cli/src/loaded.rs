@@ -155,6 +155,7 @@ impl Loaded {
             let what = match key.split('.').next() {
                 Some("secrets") => "is not to be taken by",
                 _ if key == NETWORK => "is not to be granted by",
+                _ if key == AUTHORITIES => "is not to be trusted for",
                 _ => "is outside the folder of",
             };
             bail!(
@@ -168,6 +169,9 @@ impl Loaded {
 
 /// The key under which origins are granted.
 const NETWORK: &str = "sandbox.network";
+
+/// The key under which certificate authorities are named.
+const AUTHORITIES: &str = "network.ca_file";
 
 /// What a config names outside its folder, by key: what trusting the file permits.
 pub(crate) fn reaches(config: &Config) -> Vec<(String, String)> {
@@ -195,15 +199,14 @@ pub(crate) fn reaches(config: &Config) -> Vec<(String, String)> {
     named.extend(components.map(|(key, path)| (key, path.clone())));
     let native = config.interaction.commands.paths();
     named.extend(native.map(|(key, path)| (key, path.display().to_string())));
-    let authorities = config.network.ca_file.iter();
-    named
-        .extend(authorities.map(|path| ("network.ca_file".to_owned(), path.display().to_string())));
     named.retain(|(_, path)| is_outside(Path::new(path)));
     // What is near this machine is no more the file's than what is on it.
     let entries = config.sandbox.network.iter().flatten();
     let near = entries.filter(|entry| entry.names_addresses());
     named.extend(near.map(|entry| (NETWORK.to_owned(), entry.shown())));
-    // Wherever a value comes from, it is the user's and not the file's.
+    // Whom to trust about names, and wherever a value comes from, is the user's and not the file's.
+    let authorities = config.network.ca_file.iter();
+    named.extend(authorities.map(|path| (AUTHORITIES.to_owned(), path.display().to_string())));
     let secrets = config.secrets.iter();
     named.extend(secrets.map(|(name, source)| (format!("secrets.{name}"), source.reaches())));
     named

@@ -7,6 +7,7 @@ use anyhow::{Context as _, anyhow, bail};
 use tidegate_contract::{JsonObject, Value};
 
 use crate::config::Config;
+use crate::secrets::Inject;
 use crate::yaml;
 
 const PREFIX: &str = "TIDEGATE_";
@@ -119,6 +120,10 @@ fn check(before: &Config, after: &Config, path: &[String]) -> anyhow::Result<()>
             "a variable may not change which plugins are loaded, what each is granted, secrets, or \
              the workspace; let it with --config-env"
         ),
+        ["plugins" | "output", ..] if redirects(before, after) => bail!(
+            "a variable may not change the config of a plugin whose requests carry a secret; let it \
+             with --config-env"
+        ),
         ["interaction", ..] => {
             let (before, after) = (&before.interaction.commands, &after.interaction.commands);
             if !before.runs_as(after) {
@@ -128,6 +133,21 @@ fn check(before: &Config, after: &Config, path: &[String]) -> anyhow::Result<()>
         _ => {}
     }
     Ok(())
+}
+
+/// Whether a plugin or sink that has headers injected is configured in another way: it may send them,
+/// with what it sends, somewhere else.
+fn redirects(before: &Config, after: &Config) -> bool {
+    let plugins = before.plugins.iter().zip(&after.plugins);
+    let mut plugins =
+        plugins.map(|(before, after)| (&before.inject, &before.config, &after.config));
+    let sinks = before.output.iter().zip(&after.output);
+    let mut sinks = sinks.map(|(before, after)| (&before.inject, &before.config, &after.config));
+    plugins.any(changes) || sinks.any(changes)
+}
+
+fn changes((inject, before, after): (&Vec<Inject>, &JsonObject, &JsonObject)) -> bool {
+    !inject.is_empty() && before != after
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ use crate::config::LimitValues;
 use crate::loaded::{self, Loaded};
 use crate::overrides::Widening;
 use crate::plan::{Plan, PlannedPlugin};
+use crate::print;
 use crate::secrets::{Inject, Secrets};
 use crate::share::plugin_grant;
 use crate::wanted::{self, Component, Role, RuntimeLimit, Wanted};
@@ -199,6 +200,14 @@ impl<'a> Assembly<'a> {
     /// Opens what a plugin was granted.
     fn handles(&mut self, grant: &Grant, inject: &[Inject]) -> anyhow::Result<Handles> {
         let injections = self.secrets.injections(inject)?;
+        for injection in &injections {
+            let origin = injection.origin();
+            if grant.network.of(origin).next().is_none() {
+                print::warning(&format!(
+                    "warning: a header is injected for {origin}, which the plugin was not granted"
+                ));
+            }
+        }
         let handles = Handles::open(grant, &self.workspace)?;
         Ok(handles.through(&self.network, injections))
     }

@@ -142,7 +142,8 @@ impl SecretSource {
         } else if let Some((program, arguments)) =
             self.command.as_ref().and_then(|words| words.split_first())
         {
-            text(ambient::output_of(program, arguments, LONGEST_BYTES)?)?
+            let printed = ambient::output_of(program, arguments, LONGEST_BYTES);
+            text(printed.with_context(|| format!("`{program}`"))?)?
         } else {
             self.value.clone().unwrap_or_default()
         };

@@ -2,6 +2,7 @@
 
 use anyhow::bail;
 use serde::Deserialize;
+use tidegate_contract::origin::normal_origin;
 use tidegate_contract::{JsonObject, Limits, Value};
 
 /// Whom the tool asks when nothing else is said.
@@ -47,7 +48,9 @@ impl WebSearch {
 /// The origin that the tool asks under these settings.
 pub(crate) fn origin(settings: &JsonObject) -> String {
     let origin = settings.get("origin").and_then(Value::as_str);
-    origin.unwrap_or(BRAVE).to_owned()
+    let origin = origin.unwrap_or(BRAVE);
+    // What is no origin the plugin itself refuses, at its first call.
+    normal_origin(origin.strip_suffix('/').unwrap_or(origin)).unwrap_or_else(|_| origin.to_owned())
 }
 
 /// Leaves room for the bound that the tool itself counts, unless the operator chose another.
