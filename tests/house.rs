@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::support::root;
 
 /// Who may depend on which of our crates, and on which guarded dependencies.
-const IMPORTS: [(&str, &[&str], &[&str]); 5] = [
+const IMPORTS: [(&str, &[&str], &[&str]); 6] = [
     ("host/contract", &[], &["serde", "serde_json", "thiserror"]),
     (
         "host/sandbox",
@@ -78,6 +78,21 @@ const IMPORTS: [(&str, &[&str], &[&str]); 5] = [
             "tokio",
             "tokio-util",
             "tracing",
+        ],
+    ),
+    (
+        "host/worker",
+        &["tidegate-contract", "tidegate-sandbox"],
+        &[
+            "cap-fs-ext",
+            "cap-std",
+            "rusqlite",
+            "serde",
+            "serde_json",
+            "sha2",
+            "subtle",
+            "thiserror",
+            "unicode-normalization",
         ],
     ),
     (

@@ -1,0 +1,4 @@
+//! Attempts of worker steps: what a worker fetches, what it sends back, and what is kept of both.
+
+pub mod error;
+pub mod token;
