@@ -2,3 +2,4 @@
 
 pub mod error;
 pub mod token;
+pub mod verdict;
