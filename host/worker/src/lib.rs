@@ -1,5 +1,6 @@
 //! Attempts of worker steps: what a worker fetches, what it sends back, and what is kept of both.
 
+pub mod attempt;
 pub mod error;
 pub mod token;
 pub mod verdict;
