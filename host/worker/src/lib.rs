@@ -2,5 +2,6 @@
 
 pub mod attempt;
 pub mod error;
+pub mod fold;
 pub mod token;
 pub mod verdict;
