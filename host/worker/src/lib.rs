@@ -3,5 +3,6 @@
 pub mod attempt;
 pub mod error;
 pub mod fold;
+pub mod part;
 pub mod token;
 pub mod verdict;
