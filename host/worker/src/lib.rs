@@ -4,5 +4,7 @@ pub mod attempt;
 pub mod error;
 pub mod fold;
 pub mod part;
+pub mod projection;
+pub mod step;
 pub mod token;
 pub mod verdict;
