@@ -34,8 +34,11 @@ pub enum WorkerError {
     #[error("the credential does not permit this")]
     Forbidden,
     /// There is no such thing here; nothing is said of other tasks.
-    #[error("there is no such output")]
+    #[error("there is no such thing here")]
     NotFound,
+    /// A run of this id is there already: choose another.
+    #[error("a run of this id is there already")]
+    RunExists,
     /// The attempt was completed by another body.
     #[error("the attempt was already completed by another submit")]
     SubmitConflict,
@@ -90,7 +93,17 @@ pub enum WorkerError {
     },
     /// The store failed: our fault.
     #[error("the worker's store failed")]
-    Store(#[from] StoreError),
+    Store(#[source] StoreError),
+}
+
+impl From<StoreError> for WorkerError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Missing => Self::NotFound,
+            StoreError::Exists => Self::RunExists,
+            other => Self::Store(other),
+        }
+    }
 }
 
 impl WorkerError {
@@ -104,6 +117,7 @@ impl WorkerError {
             Self::Unauthorized => "UNAUTHORIZED",
             Self::Forbidden => "FORBIDDEN",
             Self::NotFound => "NOT_FOUND",
+            Self::RunExists => "RUN_EXISTS",
             Self::SubmitConflict => "SUBMIT_CONFLICT",
             Self::Gone => "ATTEMPT_GONE",
             Self::TooLarge { .. } => "BODY_TOO_LARGE",
@@ -127,7 +141,7 @@ impl WorkerError {
             Self::Unauthorized => 401,
             Self::Forbidden => 403,
             Self::NotFound => 404,
-            Self::SubmitConflict => 409,
+            Self::RunExists | Self::SubmitConflict => 409,
             Self::Gone => 410,
             Self::TooLarge { .. } => 413,
             Self::NotText { .. } => 415,

@@ -61,6 +61,33 @@ pub enum Unfit {
     Taken,
 }
 
+impl Unfit {
+    /// The word that a store keeps.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Dots => "dots",
+            Self::Character => "character",
+            Self::Ending => "ending",
+            Self::Device => "device",
+            Self::Taken => "taken",
+        }
+    }
+
+    /// The reason of a word.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        let all = [
+            Self::Dots,
+            Self::Character,
+            Self::Ending,
+            Self::Device,
+            Self::Taken,
+        ];
+        all.into_iter().find(|unfit| unfit.word() == word)
+    }
+}
+
 impl fmt::Display for Unfit {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {

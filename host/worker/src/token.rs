@@ -165,6 +165,23 @@ pub enum Verb {
 }
 
 impl Role {
+    /// The word that a store keeps.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Worker => "worker",
+            Self::Operator => "operator",
+            Self::Observer => "observer",
+        }
+    }
+
+    /// The role of a word.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        let all = [Self::Worker, Self::Operator, Self::Observer];
+        all.into_iter().find(|role| role.word() == word)
+    }
+
     /// Whether this role has the verb.
     ///
     /// Source: SPEC I2.

@@ -1,0 +1,331 @@
+//! What is kept of runs and attempts, behind a port (SPEC I10).
+//!
+//! A store decides nothing of its own: inside the transaction that writes it asks
+//! [`Standing`](crate::attempt::Standing). What it has answered survives a crash of the machine.
+//! Deliberately absent: files, and any text of a credential.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+use tidegate_contract::{JsonObject, Tenant};
+
+use crate::attempt::{Admitted, Close, Standing, State, SubmitDigest};
+use crate::error::{StoreError, WorkerError};
+use crate::fold::SubmitFormat;
+use crate::part::{PartName, Unfit};
+use crate::payload::ContextPolicy;
+use crate::projection::{CheckPolicy, Place, Placement};
+use crate::step::StepKey;
+use crate::token::CredentialDigest;
+use crate::verdict::{Contract, Ending};
+
+mod sqlite;
+
+pub use sqlite::SqliteStore;
+
+/// What a run was started with.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Launch {
+    /// The project's folder, as the launch named it: for the worker to read, not for the host.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project_root: Option<String>,
+    /// The folder of this work; files are projected below it, else below the project's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub work_dir: Option<String>,
+    /// What the launch says of its task.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task_metadata: Option<Value>,
+    /// Where files stand below that folder; the default where it is absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub placement: Option<String>,
+    /// What happens where a file can't be written.
+    pub check_policy: CheckPolicy,
+}
+
+/// A run: one walk through a blueprint for one task of one tenant.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Run {
+    /// Its id.
+    pub id: String,
+    /// Whose it is.
+    pub tenant: Tenant,
+    /// The task: one for all its steps, and for later runs of it.
+    pub task: String,
+    /// What it was started with.
+    pub launch: Launch,
+}
+
+impl Run {
+    /// Where an attempt's files stand below the run's root.
+    #[must_use]
+    pub fn folder(&self, step: &StepKey, attempt: u32) -> Vec<String> {
+        let template = self.launch.placement.as_deref();
+        let placement = template.map(Placement::parse);
+        // A launch is checked before it is kept.
+        let placement = placement.and_then(Result::ok).unwrap_or_default();
+        placement.segments(&Place {
+            task: &self.task,
+            run: &self.id,
+            step,
+            attempt,
+        })
+    }
+}
+
+/// What one attempt is to do, fixed when it is dispatched.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Order {
+    /// The system prompt; may be empty.
+    pub system: String,
+    /// The directive.
+    pub directive: String,
+    /// Other declared keys of the agent's context.
+    pub context: JsonObject,
+    /// Which of the context the worker sees.
+    pub policy: ContextPolicy,
+    /// `submit_format` as the step, the agent and the blueprint declare it.
+    pub submit_format: [Option<Value>; 3],
+    /// The verdict contract of this agent in this blueprint.
+    pub contract: Option<Contract>,
+}
+
+impl Order {
+    /// What the final body is read as.
+    #[must_use]
+    pub fn format(&self) -> SubmitFormat {
+        let [step, agent, blueprint] = &self.submit_format;
+        SubmitFormat::nearest([step.as_ref(), agent.as_ref(), blueprint.as_ref()])
+    }
+}
+
+/// An attempt to be handed out.
+#[derive(Clone, Debug)]
+pub struct NewAttempt {
+    /// Its run.
+    pub run: String,
+    /// Its step.
+    pub step: StepKey,
+    /// Who is to do it.
+    pub agent: String,
+    /// What is to be done.
+    pub order: Order,
+    /// The credentials that mean it.
+    pub credentials: Vec<CredentialDigest>,
+    /// When they end, in milliseconds since 1970.
+    pub expires_ms: u64,
+}
+
+/// Which attempt, within one store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct AttemptId(pub(crate) i64);
+
+/// One attempt as it is kept.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Attempt {
+    /// Its id.
+    pub id: AttemptId,
+    /// Its run.
+    pub run: Run,
+    /// Its step.
+    pub step: StepKey,
+    /// Which attempt of the step, from 1.
+    pub number: u32,
+    /// Who does it.
+    pub agent: String,
+    /// What is to be done.
+    pub order: Order,
+    /// Where it stands.
+    pub state: State,
+    /// What completed it.
+    pub submission: Option<Submission>,
+    /// Why it failed.
+    pub reason: Option<String>,
+}
+
+/// What completed an attempt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Submission {
+    /// The final body.
+    pub body: String,
+    /// How it ends the attempt.
+    pub ending: Ending,
+    /// What the request said, for telling a repeated one from another.
+    pub digest: SubmitDigest,
+}
+
+/// An attempt, seen through one of its credentials.
+#[derive(Clone, Debug)]
+pub struct Admission {
+    /// What decides what may be done.
+    pub standing: Standing,
+    /// The attempt.
+    pub attempt: Attempt,
+}
+
+/// A staged part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Its name.
+    pub name: PartName,
+    /// Its text: the last that was staged.
+    pub text: String,
+    /// Why it gets no file.
+    pub unfit: Option<Unfit>,
+}
+
+/// What staging a part led to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Staged {
+    /// It is kept; `Some` says why it gets no file.
+    Kept(Option<Unfit>),
+    /// The policy is strict, so that the attempt has failed and the part is not kept.
+    Failed(Unfit),
+}
+
+/// An output that workers of the run can fetch: what is known without its text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Output {
+    /// The step it is of.
+    pub step: StepKey,
+    /// The attempt that made it.
+    pub number: u32,
+    /// The part; the final body where it is absent.
+    pub part: Option<PartName>,
+    /// Its size.
+    pub size_bytes: u64,
+    /// Its SHA-256, in hex.
+    pub sha256: String,
+    /// Whether it has a file where files are written.
+    pub has_file: bool,
+}
+
+/// Keeps runs and attempts. Each call blocks its thread until the answer is durable.
+pub trait Store: Send + Sync {
+    /// Keeps a run.
+    ///
+    /// # Errors
+    ///
+    /// `Exists` when its id is taken; else the store failed.
+    fn create_run(&self, run: &Run) -> Result<(), StoreError>;
+
+    /// Ends a run: its open attempts get the state of `close`, and all its credentials are dead.
+    ///
+    /// # Errors
+    ///
+    /// `Missing` when there is none; else the store failed.
+    fn end_run(&self, run: &str, close: Close) -> Result<(), StoreError>;
+
+    /// Runs that have not ended, for a start after a stop.
+    ///
+    /// # Errors
+    ///
+    /// The store failed.
+    fn open_runs(&self) -> Result<Vec<Run>, StoreError>;
+
+    /// Keeps an attempt and answers its number. An open one of the step is superseded, and the
+    /// credentials of all earlier ones are dead.
+    ///
+    /// # Errors
+    ///
+    /// `Missing` when its run is not there or has ended; else the store failed.
+    fn dispatch(&self, attempt: &NewAttempt) -> Result<(AttemptId, u32), StoreError>;
+
+    /// The attempt of a credential; `None` when nothing has this digest.
+    ///
+    /// # Errors
+    ///
+    /// The store failed.
+    fn look_up(&self, credential: &CredentialDigest) -> Result<Option<Admission>, StoreError>;
+
+    /// Stages a part, if the standing admits it now; the last text of a name wins.
+    ///
+    /// # Errors
+    ///
+    /// As [`Standing::admit`]; else the store failed.
+    fn stage(
+        &self,
+        credential: &CredentialDigest,
+        now_ms: u64,
+        name: &PartName,
+        text: &str,
+    ) -> Result<Staged, WorkerError>;
+
+    /// Completes an attempt, if the standing admits it now.
+    ///
+    /// # Errors
+    ///
+    /// As [`Standing::admit_submit`]; else the store failed.
+    fn submit(
+        &self,
+        credential: &CredentialDigest,
+        now_ms: u64,
+        submission: &Submission,
+    ) -> Result<Admitted, WorkerError>;
+
+    /// Closes an attempt as failed, with the reason: an open one, or one whose submit could not be
+    /// projected under a strict policy.
+    ///
+    /// # Errors
+    ///
+    /// The store failed.
+    fn fail(&self, attempt: AttemptId, reason: &str) -> Result<(), StoreError>;
+
+    /// Closes open attempts whose credentials have expired, and answers how many.
+    ///
+    /// # Errors
+    ///
+    /// The store failed.
+    fn expire(&self, now_ms: u64) -> Result<usize, StoreError>;
+
+    /// One attempt.
+    ///
+    /// # Errors
+    ///
+    /// `Missing` when there is none; else the store failed.
+    fn attempt(&self, id: AttemptId) -> Result<Attempt, StoreError>;
+
+    /// The attempts of a run, in the order of their dispatch.
+    ///
+    /// # Errors
+    ///
+    /// The store failed.
+    fn attempts(&self, run: &str) -> Result<Vec<AttemptId>, StoreError>;
+
+    /// The parts of an attempt, in the order in which their names were first staged.
+    ///
+    /// # Errors
+    ///
+    /// The store failed.
+    fn parts(&self, attempt: AttemptId) -> Result<Vec<Part>, StoreError>;
+
+    /// What steps of a run have left: of each step its last completed attempt.
+    ///
+    /// # Errors
+    ///
+    /// The store failed.
+    fn outputs(&self, run: &str) -> Result<Vec<Output>, StoreError>;
+
+    /// The text of one output; `None` when there is no such output.
+    ///
+    /// # Errors
+    ///
+    /// The store failed.
+    fn output(
+        &self,
+        run: &str,
+        step: &StepKey,
+        part: Option<&PartName>,
+    ) -> Result<Option<String>, StoreError>;
+}
+
+/// The SHA-256 of a text, in hex.
+#[must_use]
+pub fn sha256_hex(text: &[u8]) -> String {
+    Sha256::digest(text)
+        .iter()
+        .flat_map(|byte| [byte >> 4, byte & 15])
+        .filter_map(|digit| char::from_digit(u32::from(digit), 16))
+        .collect()
+}

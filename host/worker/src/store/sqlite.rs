@@ -1,0 +1,188 @@
+//! The store over `SQLite`: a log that is written ahead and synced at every commit, one thread that
+//! writes, one connection that reads.
+//!
+//! The database is opened by path, inside a folder that is this user's alone: `SQLite` makes files
+//! beside it and takes no handle. Deliberately absent: a second process on the same folder.
+
+mod reads;
+mod schema;
+mod writer;
+mod writes;
+
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use rusqlite::{Connection, OpenFlags};
+use tidegate_sandbox::ambient;
+
+use super::{
+    Admission, Attempt, AttemptId, NewAttempt, Output, Part, Run, Staged, Store, Submission,
+};
+use crate::attempt::{Admitted, Close};
+use crate::error::{StoreError, WorkerError};
+use crate::part::PartName;
+use crate::step::StepKey;
+use crate::token::CredentialDigest;
+use writer::Writer;
+
+/// The database's name in its folder.
+const FILE: &str = "worker.sqlite3";
+
+/// Runs and attempts in one `SQLite` database.
+#[derive(Debug)]
+pub struct SqliteStore {
+    writer: Writer,
+    reader: Mutex<Connection>,
+}
+
+impl SqliteStore {
+    /// Opens the database of a folder, making both where they are missing, for this user alone.
+    ///
+    /// # Errors
+    ///
+    /// `Folder` when the folder is not ours alone, `TooNew` when a newer version wrote the database,
+    /// `Database` when `SQLite` refuses.
+    pub fn open(folder: &Path) -> Result<Self, StoreError> {
+        // Names the folder once more below: what SQLite opens is inside what was checked here.
+        ambient::open_cache(folder).map_err(StoreError::Folder)?;
+        let path = folder.join(FILE);
+        let mut connection = connect(&path)?;
+        schema::migrate(&mut connection)?;
+        let reader = connect(&path)?;
+        reader.pragma_update(None, "query_only", true)?;
+        Ok(Self {
+            writer: Writer::start(connection)?,
+            reader: Mutex::new(reader),
+        })
+    }
+
+    fn read<T>(
+        &self,
+        query: impl FnOnce(&Connection) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        // A query that panicked has left nothing half done on a connection that only reads.
+        let reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        query(&reader)
+    }
+}
+
+fn connect(path: &Path) -> Result<Connection, StoreError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_CREATE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.pragma_update(None, "journal_mode", "wal")?;
+    // Every commit reaches the disk before it is answered: a crash of the machine loses none.
+    connection.pragma_update(None, "synchronous", "full")?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    connection.pragma_update(None, "trusted_schema", false)?;
+    Ok(connection)
+}
+
+impl Store for SqliteStore {
+    fn create_run(&self, run: &Run) -> Result<(), StoreError> {
+        let run = run.clone();
+        self.writer
+            .write(move |connection| writes::create_run(connection, &run))
+    }
+
+    fn end_run(&self, run: &str, close: Close) -> Result<(), StoreError> {
+        let run = run.to_owned();
+        self.writer
+            .write(move |connection| writes::end_run(connection, &run, close))
+    }
+
+    fn open_runs(&self) -> Result<Vec<Run>, StoreError> {
+        self.read(reads::open_runs)
+    }
+
+    fn dispatch(&self, attempt: &NewAttempt) -> Result<(AttemptId, u32), StoreError> {
+        let attempt = attempt.clone();
+        self.writer
+            .write(move |connection| writes::dispatch(connection, &attempt))
+    }
+
+    fn look_up(&self, credential: &CredentialDigest) -> Result<Option<Admission>, StoreError> {
+        self.read(|connection| reads::look_up(connection, credential))
+    }
+
+    fn stage(
+        &self,
+        credential: &CredentialDigest,
+        now_ms: u64,
+        name: &PartName,
+        text: &str,
+    ) -> Result<Staged, WorkerError> {
+        let (credential, name, text) = (*credential, name.clone(), text.to_owned());
+        self.writer.write(move |connection| {
+            let admission = writes::admitted(connection, &credential)?;
+            writes::stage(connection, &admission, now_ms, (&name, &text))
+        })
+    }
+
+    fn submit(
+        &self,
+        credential: &CredentialDigest,
+        now_ms: u64,
+        submission: &Submission,
+    ) -> Result<Admitted, WorkerError> {
+        let (credential, submission) = (*credential, submission.clone());
+        self.writer.write(move |connection| {
+            let admission = writes::admitted(connection, &credential)?;
+            writes::submit(connection, &admission, now_ms, &submission)
+        })
+    }
+
+    fn fail(&self, attempt: AttemptId, reason: &str) -> Result<(), StoreError> {
+        let reason = reason.to_owned();
+        self.writer
+            .write(move |connection| writes::fail(connection, attempt, &reason))
+    }
+
+    fn expire(&self, now_ms: u64) -> Result<usize, StoreError> {
+        self.writer
+            .write(move |connection| writes::expire(connection, now_ms))
+    }
+
+    fn attempt(&self, id: AttemptId) -> Result<Attempt, StoreError> {
+        self.read(|connection| reads::attempt(connection, id))
+    }
+
+    fn attempts(&self, run: &str) -> Result<Vec<AttemptId>, StoreError> {
+        self.read(|connection| reads::attempts(connection, run))
+    }
+
+    fn parts(&self, attempt: AttemptId) -> Result<Vec<Part>, StoreError> {
+        self.read(|connection| reads::parts(connection, attempt))
+    }
+
+    fn outputs(&self, run: &str) -> Result<Vec<Output>, StoreError> {
+        self.read(|connection| reads::outputs(connection, run))
+    }
+
+    fn output(
+        &self,
+        run: &str,
+        step: &StepKey,
+        part: Option<&PartName>,
+    ) -> Result<Option<String>, StoreError> {
+        self.read(|connection| reads::output(connection, run, step, part))
+    }
+}
+
+impl From<rusqlite::Error> for StoreError {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Database(Box::new(error))
+    }
+}
+
+impl From<rusqlite::Error> for WorkerError {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Store(error.into())
+    }
+}
+
+/// A number as `SQLite` keeps it; what is beyond its range counts as its largest.
+fn kept(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}

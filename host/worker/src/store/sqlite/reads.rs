@@ -1,0 +1,249 @@
+//! Rows become values. What a row holds that this program does not write is a damaged row, never a
+//! guess.
+
+use rusqlite::types::FromSql;
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
+use tidegate_contract::Tenant;
+
+use super::super::{Admission, Attempt, AttemptId, Order, Output, Part, Run, Submission};
+use crate::attempt::{Bond, RunState, Standing, State, SubmitDigest};
+use crate::error::StoreError;
+use crate::part::{PartName, Unfit};
+use crate::step::StepKey;
+use crate::token::{CredentialDigest, Role};
+use crate::verdict::Ending;
+
+/// The columns of an attempt with its run, as [`attempt_of`] reads them.
+const ATTEMPT: &str = "a.id, a.step, a.number, a.agent, a.work_order, a.state, a.reason, a.ending,
+    a.submit_digest, a.body, r.id AS run_id, r.tenant, r.task, r.launch, r.ended";
+
+/// The steps of a run whose last completed attempt is asked for.
+const LAST_COMPLETED: &str = "SELECT max(number) FROM attempts b
+    WHERE b.run = a.run AND b.step = a.step AND b.state = 'completed'";
+
+fn damaged(reason: &'static str) -> StoreError {
+    StoreError::Damaged { reason }
+}
+
+/// One column of a row.
+fn column<T: FromSql>(row: &Row<'_>, name: &str) -> Result<T, StoreError> {
+    Ok(row.get(name)?)
+}
+
+/// A text column, read as something; `reason` names it where it can't be.
+fn word<T>(
+    row: &Row<'_>,
+    name: &str,
+    read: impl FnOnce(&str) -> Option<T>,
+    reason: &'static str,
+) -> Result<T, StoreError> {
+    let text: String = column(row, name)?;
+    read(&text).ok_or_else(|| damaged(reason))
+}
+
+fn run_of(row: &Row<'_>) -> Result<Run, StoreError> {
+    Ok(Run {
+        id: column(row, "run_id")?,
+        tenant: word(row, "tenant", |text| Tenant::new(text).ok(), "a tenant")?,
+        task: column(row, "task")?,
+        launch: word(
+            row,
+            "launch",
+            |text| serde_json::from_str(text).ok(),
+            "a launch",
+        )?,
+    })
+}
+
+fn attempt_of(row: &Row<'_>) -> Result<Attempt, StoreError> {
+    Ok(Attempt {
+        id: AttemptId(column(row, "id")?),
+        run: run_of(row)?,
+        step: step_of(row)?,
+        number: column(row, "number")?,
+        agent: column(row, "agent")?,
+        order: word(
+            row,
+            "work_order",
+            |text| serde_json::from_str::<Order>(text).ok(),
+            "an order",
+        )?,
+        state: word(row, "state", State::from_word, "a state")?,
+        submission: submission_of(row)?,
+        reason: column(row, "reason")?,
+    })
+}
+
+fn step_of(row: &Row<'_>) -> Result<StepKey, StoreError> {
+    word(row, "step", |text| StepKey::parse(text).ok(), "a step")
+}
+
+fn submission_of(row: &Row<'_>) -> Result<Option<Submission>, StoreError> {
+    let Some(digest) = column::<Option<Vec<u8>>>(row, "submit_digest")? else {
+        return Ok(None);
+    };
+    Ok(Some(Submission {
+        body: column(row, "body")?,
+        ending: word(row, "ending", Ending::from_word, "an ending")?,
+        digest: SubmitDigest::from_bytes(&digest).ok_or_else(|| damaged("a submit's digest"))?,
+    }))
+}
+
+/// Each row of a query, read.
+fn rows<T>(
+    connection: &Connection,
+    query: &str,
+    values: impl rusqlite::Params,
+    read: impl Fn(&Row<'_>) -> Result<T, StoreError>,
+) -> Result<Vec<T>, StoreError> {
+    let mut statement = connection.prepare(query)?;
+    let mut found = statement.query(values)?;
+    let mut list = Vec::new();
+    while let Some(row) = found.next()? {
+        list.push(read(row)?);
+    }
+    Ok(list)
+}
+
+pub(super) fn open_runs(connection: &Connection) -> Result<Vec<Run>, StoreError> {
+    let query =
+        "SELECT id AS run_id, tenant, task, launch FROM runs WHERE ended = 0 ORDER BY rowid";
+    rows(connection, query, [], run_of)
+}
+
+/// An open run.
+pub(super) fn run(connection: &Connection, id: &str) -> Result<Run, StoreError> {
+    let query = "SELECT id AS run_id, tenant, task, launch FROM runs WHERE ended = 0 AND id = ?1";
+    let found = rows(connection, query, [id], run_of)?;
+    found.into_iter().next().ok_or(StoreError::Missing)
+}
+
+pub(super) fn look_up(
+    connection: &Connection,
+    credential: &CredentialDigest,
+) -> Result<Option<Admission>, StoreError> {
+    let query = format!(
+        "SELECT {ATTEMPT}, c.digest, c.role, c.expires_ms,
+             (SELECT max(number) FROM attempts b WHERE b.run = a.run AND b.step = a.step) AS newest
+         FROM credentials c JOIN attempts a ON a.id = c.attempt JOIN runs r ON r.id = a.run
+         WHERE c.digest = ?1"
+    );
+    let found = rows(connection, &query, [credential.as_bytes()], admission_of)?;
+    // An index compares as it likes; what it found is compared once more in constant time.
+    let mut same = found.into_iter().filter(|(digest, _)| digest == credential);
+    Ok(same.next().map(|(_, admission)| admission))
+}
+
+fn admission_of(row: &Row<'_>) -> Result<(CredentialDigest, Admission), StoreError> {
+    let digest: Vec<u8> = column(row, "digest")?;
+    let digest =
+        CredentialDigest::from_bytes(&digest).ok_or_else(|| damaged("a credential's digest"))?;
+    let expires: i64 = column(row, "expires_ms")?;
+    let newest: u32 = column(row, "newest")?;
+    let attempt = attempt_of(row)?;
+    let standing = Standing {
+        role: word(row, "role", Role::from_word, "a role")?,
+        expires_ms: u64::try_from(expires).unwrap_or(0),
+        bond: if newest == attempt.number {
+            Bond::Live
+        } else {
+            Bond::Severed
+        },
+        state: attempt.state,
+        run: match column::<i64>(row, "ended")? {
+            0 => RunState::Open,
+            _ => RunState::Ended,
+        },
+        submitted: attempt.submission.as_ref().map(|sent| sent.digest),
+    };
+    Ok((digest, Admission { standing, attempt }))
+}
+
+pub(super) fn attempt(connection: &Connection, id: AttemptId) -> Result<Attempt, StoreError> {
+    let query =
+        format!("SELECT {ATTEMPT} FROM attempts a JOIN runs r ON r.id = a.run WHERE a.id = ?1");
+    let found = rows(connection, &query, [id.0], attempt_of)?;
+    found.into_iter().next().ok_or(StoreError::Missing)
+}
+
+pub(super) fn attempts(connection: &Connection, run: &str) -> Result<Vec<AttemptId>, StoreError> {
+    let query = "SELECT id FROM attempts WHERE run = ?1 ORDER BY id";
+    rows(connection, query, [run], |row| {
+        Ok(AttemptId(column(row, "id")?))
+    })
+}
+
+pub(super) fn parts(connection: &Connection, attempt: AttemptId) -> Result<Vec<Part>, StoreError> {
+    let query = "SELECT name, unfit, text FROM parts WHERE attempt = ?1 ORDER BY id";
+    rows(connection, query, [attempt.0], |row| {
+        Ok(Part {
+            name: part_of(row)?,
+            text: column(row, "text")?,
+            unfit: match column::<Option<String>>(row, "unfit")? {
+                None => None,
+                Some(word) => {
+                    Some(Unfit::from_word(&word).ok_or_else(|| damaged("a part's file"))?)
+                }
+            },
+        })
+    })
+}
+
+fn part_of(row: &Row<'_>) -> Result<PartName, StoreError> {
+    word(row, "name", |text| PartName::parse(text).ok(), "a part")
+}
+
+pub(super) fn outputs(connection: &Connection, run: &str) -> Result<Vec<Output>, StoreError> {
+    let query = format!(
+        "SELECT a.step, a.number, NULL AS name, a.size_bytes, a.sha256, 1 AS has_file, a.id, 0 AS part
+             FROM attempts a WHERE a.run = ?1 AND a.number = ({LAST_COMPLETED})
+         UNION ALL
+         SELECT a.step, a.number, p.name, p.size_bytes, p.sha256, p.unfit IS NULL, a.id, p.id
+             FROM attempts a JOIN parts p ON p.attempt = a.id
+             WHERE a.run = ?1 AND a.number = ({LAST_COMPLETED})
+         ORDER BY 7, 8"
+    );
+    rows(connection, &query, [run], |row| {
+        let name: Option<String> = column(row, "name")?;
+        let size: i64 = column(row, "size_bytes")?;
+        Ok(Output {
+            step: step_of(row)?,
+            number: column(row, "number")?,
+            part: match name {
+                None => None,
+                Some(_) => Some(part_of(row)?),
+            },
+            size_bytes: u64::try_from(size).unwrap_or(0),
+            sha256: column(row, "sha256")?,
+            has_file: column::<i64>(row, "has_file")? != 0,
+        })
+    })
+}
+
+pub(super) fn output(
+    connection: &Connection,
+    run: &str,
+    step: &StepKey,
+    part: Option<&PartName>,
+) -> Result<Option<String>, StoreError> {
+    let step = step.to_string();
+    let found = match part {
+        None => {
+            let query = format!(
+                "SELECT a.body FROM attempts a
+                 WHERE a.run = ?1 AND a.step = ?2 AND a.number = ({LAST_COMPLETED})"
+            );
+            let values = params![run, step];
+            connection.query_row(&query, values, |row| row.get(0))
+        }
+        Some(part) => {
+            let query = format!(
+                "SELECT p.text FROM attempts a JOIN parts p ON p.attempt = a.id
+                 WHERE a.run = ?1 AND a.step = ?2 AND a.number = ({LAST_COMPLETED}) AND p.name = ?3"
+            );
+            let values = params![run, step, part.as_str()];
+            connection.query_row(&query, values, |row| row.get(0))
+        }
+    };
+    Ok(found.optional()?)
+}

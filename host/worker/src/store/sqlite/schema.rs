@@ -1,0 +1,75 @@
+//! The tables, and how a database of an earlier version becomes one of this version.
+
+use rusqlite::{Connection, TransactionBehavior};
+
+use crate::error::StoreError;
+
+/// Each step from one `user_version` to the next, from an empty database on. A step that has been
+/// released is never edited: a change is a new one.
+const STEPS: [&str; 1] = ["
+CREATE TABLE runs (
+    id TEXT PRIMARY KEY,
+    tenant TEXT NOT NULL,
+    task TEXT NOT NULL,
+    launch TEXT NOT NULL,
+    ended INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE TABLE attempts (
+    id INTEGER PRIMARY KEY,
+    run TEXT NOT NULL REFERENCES runs (id),
+    step TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    agent TEXT NOT NULL,
+    work_order TEXT NOT NULL,
+    state TEXT NOT NULL,
+    expires_ms INTEGER NOT NULL,
+    reason TEXT,
+    ending TEXT,
+    submit_digest BLOB,
+    size_bytes INTEGER,
+    sha256 TEXT,
+    body TEXT,
+    UNIQUE (run, step, number)
+) STRICT;
+CREATE INDEX open_attempts ON attempts (expires_ms) WHERE state IN ('dispatched', 'staged');
+CREATE TABLE credentials (
+    digest BLOB PRIMARY KEY,
+    attempt INTEGER NOT NULL REFERENCES attempts (id),
+    role TEXT NOT NULL,
+    expires_ms INTEGER NOT NULL
+) STRICT;
+CREATE TABLE parts (
+    id INTEGER PRIMARY KEY,
+    attempt INTEGER NOT NULL REFERENCES attempts (id),
+    name TEXT NOT NULL,
+    unfit TEXT,
+    size_bytes INTEGER NOT NULL,
+    sha256 TEXT NOT NULL,
+    text TEXT NOT NULL,
+    UNIQUE (attempt, name)
+) STRICT;
+CREATE TABLE files (
+    run TEXT NOT NULL REFERENCES runs (id),
+    folder TEXT NOT NULL,
+    folded TEXT NOT NULL,
+    step TEXT NOT NULL,
+    name TEXT NOT NULL,
+    PRIMARY KEY (run, folder, folded)
+) STRICT;
+"];
+
+/// Brings a database to this version, whole or not at all.
+pub(super) fn migrate(connection: &mut Connection) -> Result<(), StoreError> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let found: u32 = transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    let known = u32::try_from(STEPS.len()).unwrap_or(u32::MAX);
+    if found > known {
+        return Err(StoreError::TooNew { found, known });
+    }
+    for step in STEPS.iter().skip(usize::try_from(found).unwrap_or(0)) {
+        transaction.execute_batch(step)?;
+    }
+    transaction.pragma_update(None, "user_version", known)?;
+    transaction.commit()?;
+    Ok(())
+}
