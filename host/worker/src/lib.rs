@@ -12,6 +12,7 @@ pub mod token;
 pub mod attempt;
 pub mod verdict;
 
+pub mod content;
 pub mod fold;
 pub mod part;
 pub mod payload;
