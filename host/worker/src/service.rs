@@ -1,0 +1,294 @@
+//! What a worker can do with its credential, and what an operator's side does for it, over a store.
+//!
+//! Each operation answers a value or a [`WorkerError`]; a door makes wire answers of both.
+//! Deliberately absent: HTTP, waiting, and the flow that decides which step is next.
+
+mod files;
+mod runs;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use cap_std::fs::Dir;
+
+use crate::attempt::{Admitted, SubmitDigest};
+use crate::content::{self, Conditions, Served};
+use crate::error::WorkerError;
+use crate::fold;
+use crate::part::PartName;
+use crate::payload::{Payload, Pointer};
+use crate::projection::CheckPolicy;
+use crate::step::StepKey;
+use crate::store::{Admission, Attempt, Output, Staged, Store, Submission, sha256_hex};
+use crate::token::{Credential, CredentialDigest, Throttle, Verb};
+use crate::verdict::{Ending, VERDICT_PART};
+
+pub use runs::{Dispatch, Dispatched, Outcome};
+
+/// The largest body of a part or a submit where nobody says: 2 MiB.
+pub const BODY_BYTES: usize = 2 * 1024 * 1024;
+
+/// What a body starts with that names a file in its place (SPEC I4).
+const FILE_MARK: &str = "@file:";
+
+/// The service of one host. Cheap to share behind an `Arc`; its calls block their thread.
+pub struct Service {
+    store: Arc<dyn Store>,
+    /// The open folder of each run, where it has one.
+    roots: Mutex<HashMap<String, Arc<Dir>>>,
+    /// The attempt whose files were last written, of each run and step. Held while files are
+    /// written, so that an older attempt never writes over a newer one's.
+    written: Mutex<HashMap<(String, StepKey), u32>>,
+    throttle: Mutex<Throttle>,
+    body_bytes: usize,
+}
+
+impl fmt::Debug for Service {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { body_bytes, .. } = self;
+        write!(formatter, "Service {{ body_bytes: {body_bytes}, .. }}")
+    }
+}
+
+/// Who asks, and when.
+#[derive(Clone, Copy)]
+pub struct Caller<'a> {
+    /// The credential as it came, without its scheme; empty when none did.
+    pub credential: &'a str,
+    /// Whom failed look-ups are counted for, for example the peer's address.
+    pub peer: &'a str,
+    /// Now, in milliseconds since 1970.
+    pub now_ms: u64,
+}
+
+impl fmt::Debug for Caller<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { peer, now_ms, .. } = self;
+        write!(
+            formatter,
+            "Caller {{ peer: {peer:?}, now_ms: {now_ms}, .. }}"
+        )
+    }
+}
+
+/// A final body with what the request says beside it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Submit<'a> {
+    /// The body, as it was sent.
+    pub body: &'a [u8],
+    /// The value of `ok`.
+    pub ok: Option<&'a str>,
+    /// The value of `verdict`.
+    pub verdict: Option<&'a str>,
+}
+
+/// A part or a submit was taken (204).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Accepted {
+    /// One line each, for the operator's log; never for the worker.
+    pub warnings: Vec<String>,
+}
+
+impl Accepted {
+    fn under(policy: CheckPolicy, warnings: Vec<String>) -> Self {
+        match policy {
+            CheckPolicy::Silent => Self::default(),
+            CheckPolicy::Warn | CheckPolicy::Strict => Self { warnings },
+        }
+    }
+}
+
+impl Service {
+    /// A service over a store, taking bodies of at most `body_bytes` ([`BODY_BYTES`] is usual).
+    #[must_use]
+    pub fn new(store: Arc<dyn Store>, body_bytes: usize) -> Self {
+        Self {
+            store,
+            roots: Mutex::default(),
+            written: Mutex::default(),
+            throttle: Mutex::default(),
+            body_bytes,
+        }
+    }
+
+    /// The current attempt's payload.
+    ///
+    /// # Errors
+    ///
+    /// As for every operation of a worker: `Unauthorized`, `Forbidden`, `Gone`, `Throttled`, `Store`.
+    pub fn prompt(&self, caller: Caller<'_>) -> Result<Payload, WorkerError> {
+        let (_, admission) = self.enter(caller)?;
+        admission.standing.admit(Verb::Prompt, caller.now_ms)?;
+        let pointers = self.pointers(&admission.attempt)?;
+        Ok(Payload::of(&admission.attempt, &pointers))
+    }
+
+    /// The system prompt that a payload refers to.
+    ///
+    /// # Errors
+    ///
+    /// As [`prompt`](Self::prompt), and `NotFound` when there is none.
+    pub fn system(&self, caller: Caller<'_>) -> Result<String, WorkerError> {
+        let (_, admission) = self.enter(caller)?;
+        admission.standing.admit(Verb::System, caller.now_ms)?;
+        let system = admission.attempt.order.system;
+        if system.is_empty() {
+            return Err(WorkerError::NotFound);
+        }
+        Ok(system)
+    }
+
+    /// An output of an earlier step of the same run: its final body, or a part of it. What the
+    /// attempt's policy hides is not there.
+    ///
+    /// # Errors
+    ///
+    /// As [`prompt`](Self::prompt), `NotFound`, and `RangeNotSatisfiable`.
+    pub fn content(
+        &self,
+        caller: Caller<'_>,
+        step: &str,
+        part: Option<&str>,
+        conditions: Conditions<'_>,
+    ) -> Result<Served, WorkerError> {
+        let (_, admission) = self.enter(caller)?;
+        admission.standing.admit(Verb::Content, caller.now_ms)?;
+        let attempt = admission.attempt;
+        let missing = |_malformed: WorkerError| WorkerError::NotFound;
+        let step = StepKey::parse(step).map_err(missing)?;
+        let part = part.map(PartName::parse).transpose().map_err(missing)?;
+        if step == attempt.step || !attempt.order.policy.shows_step(step.name()) {
+            return Err(WorkerError::NotFound);
+        }
+        let text = self.store.output(&attempt.run.id, &step, part.as_ref())?;
+        let text = text.ok_or(WorkerError::NotFound)?;
+        let sha256 = sha256_hex(text.as_bytes());
+        content::serve(text.into_bytes(), &sha256, conditions)
+    }
+
+    /// Stages a named part; the last text of a name wins. Never completes the attempt.
+    ///
+    /// # Errors
+    ///
+    /// As [`prompt`](Self::prompt), `InvalidPartName`, `TooLarge`, `NotText`,
+    /// `FileSubmitNotAllowed`, `VerdictViolation`, and `ProjectionRefused` under a strict policy.
+    pub fn artifact(
+        &self,
+        caller: Caller<'_>,
+        name: &str,
+        body: &[u8],
+    ) -> Result<Accepted, WorkerError> {
+        let (digest, admission) = self.enter(caller)?;
+        admission.standing.admit(Verb::Artifact, caller.now_ms)?;
+        let name = PartName::parse(name)?;
+        let text = self.text(body)?;
+        let attempt = &admission.attempt;
+        if let Some(contract) = &attempt.order.contract {
+            contract.check_part(name.as_str(), text)?;
+        }
+        let warning = |unfit| format!("part {:?} gets no file: {unfit}", name.as_str());
+        match self.store.stage(&digest, caller.now_ms, &name, text)? {
+            Staged::Kept(unfit) => {
+                let policy = attempt.run.launch.check_policy;
+                let warnings = unfit.map(warning).into_iter().collect();
+                Ok(Accepted::under(policy, warnings))
+            }
+            Staged::Failed(unfit) => Err(WorkerError::ProjectionRefused {
+                reason: unfit.to_string(),
+            }),
+        }
+    }
+
+    /// Completes the attempt. It answers once the submit is durable and its files are in place; the
+    /// same submit again is answered alike.
+    ///
+    /// # Errors
+    ///
+    /// As [`artifact`](Self::artifact), `InvalidRequest`, `SubmitConflict`, and `NotJson`. All but
+    /// `ProjectionRefused` and `Store` leave the attempt as it was.
+    pub fn submit(&self, caller: Caller<'_>, submit: Submit<'_>) -> Result<Accepted, WorkerError> {
+        let (digest, admission) = self.enter(caller)?;
+        let Admission { standing, attempt } = &admission;
+        let ending = Ending::of_request(submit.ok, submit.verdict)?;
+        let sent = SubmitDigest::of(submit.body, ending);
+        let mut warnings = Vec::new();
+        if standing.admit_submit(sent, caller.now_ms)? == Admitted::First {
+            let body = self.text(submit.body)?;
+            warnings.extend(self.check_body(attempt, ending, body)?);
+            let submission = Submission {
+                body: body.to_owned(),
+                ending,
+                digest: sent,
+            };
+            self.store.submit(&digest, caller.now_ms, &submission)?;
+        }
+        warnings.extend(self.project(attempt)?);
+        Ok(Accepted::under(attempt.run.launch.check_policy, warnings))
+    }
+
+    /// Whether a body can complete the attempt; answers what its operator should know.
+    fn check_body(
+        &self,
+        attempt: &Attempt,
+        ending: Ending,
+        body: &str,
+    ) -> Result<Option<String>, WorkerError> {
+        let order = &attempt.order;
+        if let Some(contract) = &order.contract {
+            let parts = self.store.parts(attempt.id)?;
+            let verdict = parts
+                .iter()
+                .find(|part| part.name.as_str() == VERDICT_PART)
+                .map(|part| part.text.as_str());
+            contract.check_submit(ending, body, verdict)?;
+        }
+        let folded = fold::read_body(&attempt.agent, &order.format(), body)?;
+        Ok(folded.warning)
+    }
+
+    /// Looks a credential up, or counts that it was not found.
+    fn enter(&self, caller: Caller<'_>) -> Result<(CredentialDigest, Admission), WorkerError> {
+        let throttle = || self.throttle.lock().unwrap_or_else(PoisonError::into_inner);
+        throttle()
+            .check(caller.peer, caller.now_ms)
+            .map_err(|retry_after_ms| WorkerError::Throttled { retry_after_ms })?;
+        let credential = Credential::parse(caller.credential).ok_or(WorkerError::Unauthorized)?;
+        let digest = credential.digest();
+        if let Some(admission) = self.store.look_up(&digest)? {
+            return Ok((digest, admission));
+        }
+        throttle().count_failure(caller.peer, caller.now_ms);
+        Err(WorkerError::Unauthorized)
+    }
+
+    /// A body as text, byte for byte.
+    fn text<'a>(&self, body: &'a [u8]) -> Result<&'a str, WorkerError> {
+        if body.len() > self.body_bytes {
+            return Err(WorkerError::TooLarge {
+                limit_bytes: self.body_bytes,
+            });
+        }
+        let text = std::str::from_utf8(body).map_err(|error| WorkerError::NotText {
+            at_byte: error.valid_up_to(),
+        })?;
+        if text.starts_with(FILE_MARK) {
+            return Err(WorkerError::FileSubmitNotAllowed);
+        }
+        Ok(text)
+    }
+
+    /// Pointers to what other steps of the run have left, as the attempt's policy shows them.
+    fn pointers(&self, attempt: &Attempt) -> Result<Vec<Pointer>, WorkerError> {
+        let has_root = self.root(&attempt.run.id).is_some();
+        let outputs = self.store.outputs(&attempt.run.id)?;
+        let shown = outputs.iter().filter(|output| {
+            output.step != attempt.step && attempt.order.policy.shows_step(output.step.name())
+        });
+        let pointer = |output: &Output| {
+            let folder = has_root.then(|| attempt.run.folder(&output.step, output.number));
+            Pointer::to(output, folder.as_deref())
+        };
+        Ok(shown.map(pointer).collect())
+    }
+}

@@ -1,0 +1,110 @@
+//! When files are written: after a submit is durable, and again at start.
+
+use std::io;
+use std::sync::{Arc, PoisonError};
+
+use cap_std::fs::Dir;
+
+use super::Service;
+use crate::attempt::State;
+use crate::error::WorkerError;
+use crate::projection::{CheckPolicy, FrontMatter, open_folder, write};
+use crate::store::{Attempt, Part, Run, Submission};
+
+impl Service {
+    /// Gives a run its open folder, below which its files stand.
+    pub fn attach(&self, run: &str, root: Dir) {
+        let mut roots = self.roots.lock().unwrap_or_else(PoisonError::into_inner);
+        roots.insert(run.to_owned(), Arc::new(root));
+    }
+
+    /// Writes the files of a run again from the store, after a start; answers what could not be.
+    ///
+    /// # Errors
+    ///
+    /// `Store`.
+    pub fn restore(&self, run: &Run) -> Result<Vec<String>, WorkerError> {
+        let mut warnings = Vec::new();
+        for id in self.store.attempts(&run.id)? {
+            let attempt = self.store.attempt(id)?;
+            match self.project(&attempt) {
+                Ok(more) => warnings.extend(more),
+                // The step has failed for it; the others' files are made all the same.
+                Err(error @ WorkerError::ProjectionRefused { .. }) => {
+                    warnings.push(error.to_string());
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(warnings)
+    }
+
+    pub(super) fn root(&self, run: &str) -> Option<Arc<Dir>> {
+        let roots = self.roots.lock().unwrap_or_else(PoisonError::into_inner);
+        roots.get(run).map(Arc::clone)
+    }
+
+    /// Writes the files of an attempt that was submitted, unless a newer one of its step has.
+    pub(super) fn project(&self, attempt: &Attempt) -> Result<Vec<String>, WorkerError> {
+        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (attempt.run.id.clone(), attempt.step.clone());
+        if written
+            .get(&key)
+            .is_some_and(|newest| *newest > attempt.number)
+        {
+            return Ok(Vec::new());
+        }
+        // What stands in the store now; a skipped step leaves no output, and so no file.
+        let attempt = self.store.attempt(attempt.id)?;
+        let leaves_output = matches!(attempt.state, State::Completed | State::Blocked);
+        let Some(submission) = attempt.submission.as_ref().filter(|_| leaves_output) else {
+            return Ok(Vec::new());
+        };
+        written.insert(key, attempt.number);
+        let Some(root) = self.root(&attempt.run.id) else {
+            return self.unwritten(&attempt, "the run has no folder for files");
+        };
+        let parts = self.store.parts(attempt.id)?;
+        match write_files(&root, &attempt, submission, &parts) {
+            Ok(()) => Ok(Vec::new()),
+            // The kind alone: what the system says may hold a path of the host.
+            Err(error) => self.unwritten(&attempt, &error.kind().to_string()),
+        }
+    }
+
+    /// What follows from files that could not be written, by the run's policy.
+    fn unwritten(&self, attempt: &Attempt, reason: &str) -> Result<Vec<String>, WorkerError> {
+        let step = &attempt.step;
+        match attempt.run.launch.check_policy {
+            CheckPolicy::Silent => Ok(Vec::new()),
+            CheckPolicy::Warn => Ok(vec![format!("step `{step}` gets no files: {reason}")]),
+            CheckPolicy::Strict => {
+                self.store.fail(attempt.id, reason)?;
+                Err(WorkerError::ProjectionRefused {
+                    reason: reason.to_owned(),
+                })
+            }
+        }
+    }
+}
+
+/// The parts first: whoever waits for the step's own file finds them there.
+fn write_files(
+    root: &Dir,
+    attempt: &Attempt,
+    submission: &Submission,
+    parts: &[Part],
+) -> io::Result<()> {
+    let folder = open_folder(root, &attempt.run.folder(&attempt.step, attempt.number))?;
+    for part in parts.iter().filter(|part| part.unfit.is_none()) {
+        write(&folder, part.name.as_str(), part.text.as_bytes())?;
+    }
+    let front = FrontMatter {
+        task: attempt.run.task.clone(),
+        step: attempt.step.clone(),
+        attempt: attempt.number,
+        ending: submission.ending,
+    };
+    let document = front.document(&submission.body);
+    write(&folder, &attempt.step.file_name(), document.as_bytes())
+}

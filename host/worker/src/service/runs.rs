@@ -1,0 +1,172 @@
+//! The operator's side: starting runs, handing attempts out, and what an attempt came to.
+
+use std::sync::PoisonError;
+
+use cap_std::fs::Dir;
+use serde_json::Value;
+
+use super::Service;
+use crate::attempt::{Close, State};
+use crate::error::WorkerError;
+use crate::fold;
+use crate::part::check_file_name;
+use crate::projection::{CheckPolicy, Placement};
+use crate::step::StepKey;
+use crate::store::{Attempt, AttemptId, NewAttempt, Order, Run};
+use crate::token::{Credential, Form, LIFETIME_MS};
+
+/// An attempt to be handed out.
+#[derive(Clone, Debug)]
+pub struct Dispatch {
+    /// Its run.
+    pub run: String,
+    /// Its step.
+    pub step: StepKey,
+    /// Who is to do it.
+    pub agent: String,
+    /// What is to be done.
+    pub order: Order,
+}
+
+/// An attempt that was handed out. The credentials are nowhere else.
+#[derive(Debug)]
+pub struct Dispatched {
+    /// Which.
+    pub attempt: AttemptId,
+    /// Which attempt of its step, from 1.
+    pub number: u32,
+    /// Its capability token.
+    pub token: Credential,
+    /// The short form of the same.
+    pub handle: Credential,
+    /// When both end, in milliseconds since 1970.
+    pub expires_ms: u64,
+}
+
+/// What an attempt came to, for the flow that waits for it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// It goes on.
+    Open,
+    /// The step passes with this value.
+    Passed(Value),
+    /// The step fails with this value.
+    Blocked(Value),
+    /// The step leaves no output.
+    Skipped,
+    /// The step fails without a value.
+    Failed(String),
+    /// It came to nothing of its own: cancelled, expired or superseded.
+    Closed(State),
+}
+
+impl Service {
+    /// Keeps a run and gives it its folder. `root` is the opened form of what the launch names.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidRequest` when the task's or the run's id is no plain name, the placement is not
+    /// valid, or the policy is strict and there is no folder; `RunExists`; else `Store`.
+    pub fn launch(&self, run: &Run, root: Option<Dir>) -> Result<(), WorkerError> {
+        let invalid = |reason: &str| WorkerError::InvalidRequest {
+            reason: reason.to_owned(),
+        };
+        if check_file_name(&run.task).is_err() || check_file_name(&run.id).is_err() {
+            return Err(invalid("the ids of a task and a run are plain names"));
+        }
+        if let Some(template) = &run.launch.placement {
+            Placement::parse(template)?;
+        }
+        if root.is_none() && run.launch.check_policy == CheckPolicy::Strict {
+            return Err(invalid(
+                "a strict policy needs `work_dir` or `project_root`",
+            ));
+        }
+        self.store.create_run(run)?;
+        if let Some(root) = root {
+            self.attach(&run.id, root);
+        }
+        Ok(())
+    }
+
+    /// Starts an attempt of a step with credentials of its own. Where the step has one already, this
+    /// is a re-kick: the old credentials are dead.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` when the run is not there or has ended; else `Store`.
+    pub fn dispatch(&self, dispatch: Dispatch, now_ms: u64) -> Result<Dispatched, WorkerError> {
+        let (token, handle) = (
+            Credential::mint(Form::Token),
+            Credential::mint(Form::Handle),
+        );
+        let expires_ms = now_ms.saturating_add(LIFETIME_MS);
+        let Dispatch {
+            run,
+            step,
+            agent,
+            order,
+        } = dispatch;
+        let (attempt, number) = self.store.dispatch(&NewAttempt {
+            run,
+            step,
+            agent,
+            order,
+            credentials: vec![token.digest(), handle.digest()],
+            expires_ms,
+        })?;
+        Ok(Dispatched {
+            attempt,
+            number,
+            token,
+            handle,
+            expires_ms,
+        })
+    }
+
+    /// Ends a run, however: open attempts are cancelled, and every credential of it is dead.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` when there is no such run; else `Store`.
+    pub fn end(&self, run: &str) -> Result<(), WorkerError> {
+        self.store.end_run(run, Close::Cancel)?;
+        let mut roots = self.roots.lock().unwrap_or_else(PoisonError::into_inner);
+        roots.remove(run);
+        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        written.retain(|(of, _), _| of != run);
+        Ok(())
+    }
+
+    /// What an attempt came to. An attempt that was refused and then given up has no value.
+    ///
+    /// # Errors
+    ///
+    /// `Store`.
+    pub fn outcome(&self, attempt: AttemptId) -> Result<Outcome, WorkerError> {
+        let attempt = self.store.attempt(attempt)?;
+        Ok(match attempt.state {
+            State::Dispatched | State::Staged => Outcome::Open,
+            State::Completed => Outcome::Passed(self.value(&attempt)?),
+            State::Blocked => Outcome::Blocked(self.value(&attempt)?),
+            State::Skipped => Outcome::Skipped,
+            State::Failed => Outcome::Failed(attempt.reason.unwrap_or_default()),
+            closed @ (State::Cancelled | State::Expired | State::Superseded) => {
+                Outcome::Closed(closed)
+            }
+        })
+    }
+
+    fn value(&self, attempt: &Attempt) -> Result<Value, WorkerError> {
+        let submission = attempt.submission.as_ref();
+        let body = submission.map_or("", |submission| submission.body.as_str());
+        let parts: Vec<(String, String)> = self
+            .store
+            .parts(attempt.id)?
+            .into_iter()
+            .map(|part| (part.name.as_str().to_owned(), part.text))
+            .collect();
+        let format = attempt.order.format();
+        Ok(fold::fold(&attempt.agent, &format, body, &parts)?.value)
+    }
+}

@@ -1,0 +1,228 @@
+//! What completes an attempt, what is refused, and what the step's value is then.
+
+use serde_json::json;
+use tidegate_worker::attempt::State;
+use tidegate_worker::service::{BODY_BYTES, Outcome, Submit};
+use tidegate_worker::store::{Launch, Order};
+use tidegate_worker::token::LIFETIME_MS;
+use tidegate_worker::verdict::{Channel, Contract};
+
+use crate::fixture::{House, NOW, caller, code, run};
+
+fn gate(values: &[&str], channel: Channel) -> Order {
+    Order {
+        contract: Some(Contract {
+            channel,
+            values: values.iter().map(|&value| value.to_owned()).collect(),
+        }),
+        ..Order::default()
+    }
+}
+
+fn json_order() -> Order {
+    Order {
+        submit_format: [None, Some(json!("json")), None],
+        ..Order::default()
+    }
+}
+
+#[test]
+fn gap5_bodies_and_parts_are_kept_byte_for_byte() {
+    let house = House::new();
+    let at = house.dispatch("plan");
+    let text = " \u{feff}x\0\r\n \n\n";
+    house.stage(&at, "p", text).unwrap();
+    house.submit(&at, text).unwrap();
+    let value = json!({"out": text, "parts": {"p": text}});
+    assert_eq!(house.outcome(&at), Outcome::Passed(value));
+    assert_eq!(house.file("p").unwrap(), text);
+    let reader = house.dispatch("build");
+    assert_eq!(house.content(&reader, "plan", None).unwrap(), text);
+    assert_eq!(house.content(&reader, "plan", Some("p")).unwrap(), text);
+}
+
+#[test]
+fn i3_what_is_no_text_or_too_large_is_refused_and_records_nothing() {
+    let house = House::new();
+    let at = house.dispatch("plan");
+    let large = "x".repeat(BODY_BYTES + 1);
+    let bad = b"caf\xe9";
+    let submit = |body| Submit {
+        body,
+        ..Submit::default()
+    };
+    let service = &house.service;
+    for (answer, expected) in [
+        (code(house.submit(&at, &large)), "BODY_TOO_LARGE"),
+        (code(house.stage(&at, "p", &large)), "BODY_TOO_LARGE"),
+        (
+            code(service.submit(caller(&at), submit(bad))),
+            "BODY_NOT_UTF8",
+        ),
+        (
+            code(service.artifact(caller(&at), "p", bad)),
+            "BODY_NOT_UTF8",
+        ),
+        (
+            code(house.submit_as(&at, "", Some("done"))),
+            "INVALID_REQUEST",
+        ),
+        (code(house.stage(&at, "", "x")), "INVALID_PART_NAME"),
+        (code(house.stage(&at, "a\0b", "x")), "INVALID_PART_NAME"),
+        (
+            code(house.stage(&at, &"a".repeat(256), "x")),
+            "INVALID_PART_NAME",
+        ),
+        (
+            code(house.submit(&at, "@file:/etc/passwd")),
+            "FILE_SUBMIT_NOT_ALLOWED",
+        ),
+        (
+            code(house.stage(&at, "p", "@file:x")),
+            "FILE_SUBMIT_NOT_ALLOWED",
+        ),
+    ] {
+        assert_eq!(answer, expected);
+    }
+    assert_eq!(house.outcome(&at), Outcome::Open);
+    let largest = "x".repeat(BODY_BYTES);
+    house.submit(&at, &largest).unwrap();
+    assert_eq!(house.outcome(&at), Outcome::Passed(json!(largest)));
+}
+
+#[test]
+fn i5_the_last_text_of_a_part_wins_and_staging_completes_nothing() {
+    let house = House::new();
+    let at = house.dispatch("plan");
+    for (name, text) in [("b", "1"), ("a", "2"), ("b", "3")] {
+        house.stage(&at, name, text).unwrap();
+    }
+    assert_eq!(house.outcome(&at), Outcome::Open);
+    house.submit(&at, "done").unwrap();
+    let Outcome::Passed(value) = house.outcome(&at) else {
+        panic!();
+    };
+    let expected = r#"{"out":"done","parts":{"b":"3","a":"2"}}"#;
+    assert_eq!(value.to_string(), expected);
+}
+
+#[test]
+fn i5_parts_of_another_attempt_do_not_fold() {
+    let house = House::new();
+    let old = house.dispatch("plan");
+    house.stage(&old, "p", "old").unwrap();
+    let new = house.dispatch("plan");
+    house.submit(&new, "new").unwrap();
+    assert_eq!(house.outcome(&old), Outcome::Closed(State::Superseded));
+    assert_eq!(house.outcome(&new), Outcome::Passed(json!("new")));
+}
+
+#[test]
+fn gap6_a_skipped_step_leaves_no_output_and_a_blocked_one_fails_with_its_value() {
+    let house = House::new();
+    let (skipped, blocked) = (house.dispatch("skipped"), house.dispatch("blocked"));
+    house.stage(&skipped, "p", "x").unwrap();
+    house.submit_as(&skipped, "why", Some("skip")).unwrap();
+    house.submit_as(&blocked, "why", Some("blocked")).unwrap();
+    assert_eq!(house.outcome(&skipped), Outcome::Skipped);
+    assert_eq!(house.outcome(&blocked), Outcome::Blocked(json!("why")));
+    assert_eq!(house.file("skipped.md"), None);
+    assert!(house.file("blocked.md").unwrap().contains("ok: false"));
+    let reader = house.dispatch("build");
+    for step in ["skipped", "blocked"] {
+        assert_eq!(code(house.content(&reader, step, None)), "NOT_FOUND");
+    }
+}
+
+#[test]
+fn gap9_a_body_that_does_not_parse_records_nothing_also_when_the_attempt_ends() {
+    let house = House::new();
+    let at = house.dispatch_with("plan", json_order());
+    let error = house.submit(&at, "```json\n{}\n```").unwrap_err();
+    assert_eq!((error.status(), error.code()), (422, "BODY_NOT_JSON"));
+    assert_eq!(house.outcome(&at), Outcome::Open);
+    assert_eq!(house.file("plan.md"), None);
+    house.submit(&at, "{\"lanes\": [1, 2]}").unwrap();
+    assert_eq!(
+        house.outcome(&at),
+        Outcome::Passed(json!({"lanes": [1, 2]}))
+    );
+
+    let given_up = house.dispatch_with("other", json_order());
+    assert_eq!(code(house.submit(&given_up, "prose")), "BODY_NOT_JSON");
+    house.service.end("R-1").unwrap();
+    assert_eq!(house.outcome(&given_up), Outcome::Closed(State::Cancelled));
+}
+
+#[test]
+fn i6_an_unknown_format_folds_as_text_with_a_warning() {
+    let house = House::new();
+    let order = Order {
+        submit_format: [Some(json!("yaml")), Some(json!("json")), None],
+        ..Order::default()
+    };
+    let at = house.dispatch_with("plan", order);
+    let accepted = house.submit(&at, "{}").unwrap();
+    assert!(accepted.warnings.iter().any(|line| line.contains("yaml")));
+    assert_eq!(house.outcome(&at), Outcome::Passed(json!("{}")));
+}
+
+#[test]
+fn i7_a_violated_contract_is_422_and_leaves_the_attempt_open() {
+    let house = House::new();
+    let body = house.dispatch_with("body", gate(&["PASS"], Channel::Body));
+    assert_eq!(code(house.submit(&body, "pass")), "VERDICT_VIOLATION");
+    house.submit(&body, "PASS\n").unwrap();
+
+    let part = house.dispatch_with("part", gate(&["PASS"], Channel::Part));
+    assert_eq!(code(house.submit(&part, "PASS")), "VERDICT_VIOLATION");
+    let staged = house.stage(&part, "verdict", "maybe");
+    assert_eq!(code(staged), "VERDICT_VIOLATION");
+    house.stage(&part, "verdict", "PASS").unwrap();
+    house.submit(&part, "prose").unwrap();
+    assert!(matches!(house.outcome(&part), Outcome::Passed(_)));
+}
+
+#[test]
+fn gap10_one_blueprints_contract_does_not_bind_anothers_agent() {
+    let house = House::new();
+    house
+        .service
+        .launch(&run("R-2", Launch::default()), None)
+        .unwrap();
+    let bound = house.dispatch_in("R-1", "s", gate(&["PASS"], Channel::Body));
+    let free = house.dispatch_in("R-2", "s", Order::default());
+    assert_eq!(code(house.submit(&bound, "prose")), "VERDICT_VIOLATION");
+    assert_eq!(code(house.submit(&free, "prose")), "ok");
+}
+
+#[test]
+fn i10_time_that_runs_out_closes_what_is_open_alone() {
+    use tidegate_worker::store::{SqliteStore, Store as _};
+
+    let house = House::new();
+    let (open, done) = (house.dispatch("open"), house.dispatch("done"));
+    house.submit(&done, "x").unwrap();
+    let store = SqliteStore::open(house.state.path()).unwrap();
+    assert_eq!(store.expire(NOW + LIFETIME_MS - 1).unwrap(), 0);
+    assert_eq!(store.expire(NOW + LIFETIME_MS).unwrap(), 1);
+    assert_eq!(house.outcome(&open), Outcome::Closed(State::Expired));
+    assert_eq!(house.outcome(&done), Outcome::Passed(json!("x")));
+}
+
+#[test]
+fn i10_what_was_acknowledged_is_there_after_a_start() {
+    let house = House::new();
+    let (done, open) = (house.dispatch("done"), house.dispatch("open"));
+    house.stage(&done, "p", "part").unwrap();
+    house.submit(&done, "final").unwrap();
+    house.stage(&open, "p2", "kept").unwrap();
+    let house = house.started_again();
+    let value = json!({"out": "final", "parts": {"p": "part"}});
+    assert_eq!(house.outcome(&done), Outcome::Passed(value));
+    assert_eq!(code(house.submit(&done, "final")), "ok");
+    assert_eq!(code(house.submit(&done, "other")), "SUBMIT_CONFLICT");
+    house.submit(&open, "later").unwrap();
+    let value = json!({"out": "later", "parts": {"p2": "kept"}});
+    assert_eq!(house.outcome(&open), Outcome::Passed(value));
+}
