@@ -194,3 +194,49 @@ pub enum StoreError {
     #[error("the worker's store is closed")]
     Closed,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn not_json(start: &str) -> WorkerError {
+        WorkerError::NotJson {
+            agent: "planner".to_owned(),
+            reason: "expected value at line 1 column 1".to_owned(),
+            start: start.to_owned(),
+        }
+    }
+
+    #[test]
+    fn i6_what_is_shown_of_a_body_names_the_agent_and_keeps_its_start() {
+        let failure = not_json("Here is the plan:").to_failure();
+        assert_eq!(failure.code(), "BODY_NOT_JSON");
+        assert!(failure.message().contains("`planner`"));
+        assert!(failure.message().contains("Here is the plan:"));
+    }
+
+    #[test]
+    fn io08_what_is_shown_holds_no_secret_and_no_path_of_the_host() {
+        for start in [
+            "password=hunter22",
+            "read /srv/hunter22/a",
+            "x\u{1b}[31m hunter22 /etc/a",
+        ] {
+            let failure = not_json(start).to_failure();
+            let message = failure.message();
+            let is_kept = start.starts_with('x');
+            assert_eq!(message.contains("hunter22"), is_kept, "{message}");
+            assert!(!message.contains("/etc"), "{message}");
+            assert!(!message.contains('\u{1b}'), "{message}");
+        }
+    }
+
+    #[test]
+    fn i10_the_stores_own_words_are_not_shown() {
+        let error = WorkerError::from(StoreError::Database("disk I/O error at /srv/db".into()));
+        assert_eq!(error.to_failure().message(), "the worker's store failed");
+        assert_eq!((error.status(), error.code()), (500, "HOST_FAULT"));
+        assert_eq!(WorkerError::from(StoreError::Missing).status(), 404);
+        assert_eq!(WorkerError::from(StoreError::Exists).status(), 409);
+    }
+}

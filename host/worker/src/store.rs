@@ -7,6 +7,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
+use tidegate_contract::json::{self, JsonBounds};
 use tidegate_contract::{JsonObject, Tenant};
 
 use crate::attempt::{Admitted, Close, Standing, State, SubmitDigest};
@@ -22,6 +23,25 @@ use crate::verdict::{Contract, Ending};
 mod sqlite;
 
 pub use sqlite::SqliteStore;
+
+/// The largest system prompt or directive.
+const TEXT_BYTES: usize = 2 * 1024 * 1024;
+
+/// How large and deep a kept JSON value may be: below what reading it back allows, with room for
+/// what it is wrapped in.
+const VALUE_BOUNDS: JsonBounds = JsonBounds {
+    bytes: 1024 * 1024,
+    depth: 120,
+};
+
+fn check_values<'a>(values: impl Iterator<Item = &'a Value>) -> Result<(), WorkerError> {
+    for value in values {
+        json::check(value, &VALUE_BOUNDS).map_err(|error| WorkerError::InvalidRequest {
+            reason: error.to_string(),
+        })?;
+    }
+    Ok(())
+}
 
 /// What a run was started with.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -91,7 +111,33 @@ pub struct Order {
     pub contract: Option<Contract>,
 }
 
+impl Launch {
+    /// Whether it can be kept: what the launch says of its task is bounded.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidRequest` when it is too large or nests too deep.
+    pub fn check(&self) -> Result<(), WorkerError> {
+        check_values(self.task_metadata.iter())
+    }
+}
+
 impl Order {
+    /// Whether it can be kept: its texts and values are bounded.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidRequest` when one of them is too large or nests too deep.
+    pub fn check(&self) -> Result<(), WorkerError> {
+        if self.system.len().max(self.directive.len()) > TEXT_BYTES {
+            return Err(WorkerError::InvalidRequest {
+                reason: format!("a prompt is larger than {TEXT_BYTES} bytes"),
+            });
+        }
+        let declared = self.submit_format.iter().flatten();
+        check_values(self.context.values().chain(declared))
+    }
+
     /// What the final body is read as.
     #[must_use]
     pub fn format(&self) -> SubmitFormat {
@@ -138,6 +184,8 @@ pub struct Attempt {
     pub order: Order,
     /// Where it stands.
     pub state: State,
+    /// Why its step's own file is not written.
+    pub unfit: Option<Unfit>,
     /// What completed it.
     pub submission: Option<Submission>,
     /// Why it failed.
@@ -272,7 +320,8 @@ pub trait Store: Send + Sync {
     /// The store failed.
     fn fail(&self, attempt: AttemptId, reason: &str) -> Result<(), StoreError>;
 
-    /// Closes open attempts whose credentials have expired, and answers how many.
+    /// Closes open attempts whose credentials have expired, forgets those credentials, and answers
+    /// how many attempts it closed.
     ///
     /// # Errors
     ///

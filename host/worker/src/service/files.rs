@@ -66,7 +66,10 @@ impl Service {
         };
         let parts = self.store.parts(attempt.id)?;
         match write_files(&root, &attempt, submission, &parts) {
-            Ok(()) => Ok(Vec::new()),
+            Ok(()) => match attempt.unfit {
+                None => Ok(Vec::new()),
+                Some(unfit) => self.unwritten(&attempt, &unfit.to_string()),
+            },
             // The kind alone: what the system says may hold a path of the host.
             Err(error) => self.unwritten(&attempt, &error.kind().to_string()),
         }
@@ -77,7 +80,7 @@ impl Service {
         let step = &attempt.step;
         match attempt.run.launch.check_policy {
             CheckPolicy::Silent => Ok(Vec::new()),
-            CheckPolicy::Warn => Ok(vec![format!("step `{step}` gets no files: {reason}")]),
+            CheckPolicy::Warn => Ok(vec![format!("step `{step}` lacks a file: {reason}")]),
             CheckPolicy::Strict => {
                 self.store.fail(attempt.id, reason)?;
                 Err(WorkerError::ProjectionRefused {
@@ -98,6 +101,9 @@ fn write_files(
     let folder = open_folder(root, &attempt.run.folder(&attempt.step, attempt.number))?;
     for part in parts.iter().filter(|part| part.unfit.is_none()) {
         write(&folder, part.name.as_str(), part.text.as_bytes())?;
+    }
+    if attempt.unfit.is_some() {
+        return Ok(());
     }
     let front = FrontMatter {
         task: attempt.run.task.clone(),

@@ -15,6 +15,9 @@ use crate::step::StepKey;
 use crate::store::{Attempt, AttemptId, NewAttempt, Order, Run};
 use crate::token::{Credential, Form, LIFETIME_MS};
 
+/// The longest id of a task or a run, which are names of folders.
+const ID_BYTES: usize = 128;
+
 /// An attempt to be handed out.
 #[derive(Clone, Debug)]
 pub struct Dispatch {
@@ -65,15 +68,18 @@ impl Service {
     ///
     /// # Errors
     ///
-    /// `InvalidRequest` when the task's or the run's id is no plain name, the placement is not
+    /// `InvalidRequest` when an id is no short plain name, the placement or the metadata is not
     /// valid, or the policy is strict and there is no folder; `RunExists`; else `Store`.
     pub fn launch(&self, run: &Run, root: Option<Dir>) -> Result<(), WorkerError> {
         let invalid = |reason: &str| WorkerError::InvalidRequest {
             reason: reason.to_owned(),
         };
-        if check_file_name(&run.task).is_err() || check_file_name(&run.id).is_err() {
-            return Err(invalid("the ids of a task and a run are plain names"));
+        for id in [&run.task, &run.id] {
+            if id.len() > ID_BYTES || check_file_name(id).is_err() {
+                return Err(invalid("the ids of a task and a run are short plain names"));
+            }
         }
+        run.launch.check()?;
         if let Some(template) = &run.launch.placement {
             Placement::parse(template)?;
         }
@@ -94,8 +100,10 @@ impl Service {
     ///
     /// # Errors
     ///
-    /// `NotFound` when the run is not there or has ended; else `Store`.
+    /// `InvalidRequest` when the order can't be kept, `NotFound` when the run is not there or has
+    /// ended; else `Store`.
     pub fn dispatch(&self, dispatch: Dispatch, now_ms: u64) -> Result<Dispatched, WorkerError> {
+        dispatch.order.check()?;
         let (token, handle) = (
             Credential::mint(Form::Token),
             Credential::mint(Form::Handle),
@@ -136,6 +144,16 @@ impl Service {
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
         written.retain(|(of, _), _| of != run);
         Ok(())
+    }
+
+    /// Closes open attempts whose time has run out, forgets what let workers in, and answers how
+    /// many it closed. To be called now and then.
+    ///
+    /// # Errors
+    ///
+    /// `Store`.
+    pub fn expire(&self, now_ms: u64) -> Result<usize, WorkerError> {
+        Ok(self.store.expire(now_ms)?)
     }
 
     /// What an attempt came to. An attempt that was refused and then given up has no value.

@@ -174,3 +174,24 @@ fn i2_no_text_of_a_credential_is_in_the_database() {
     assert!(!format!("{dispatched:?}").contains(dispatched.handle.reveal()));
     assert!(!format!("{:?}", caller(&dispatched)).contains(dispatched.handle.reveal()));
 }
+
+#[test]
+fn gap1_what_let_a_worker_in_is_forgotten_when_it_has_expired() {
+    let house = House::new();
+    let dispatched = house.dispatch("plan");
+    house.submit(&dispatched, "x").unwrap();
+    let kept = || {
+        let path = house.state.path().join("worker.sqlite3");
+        let database = rusqlite::Connection::open(path).unwrap();
+        let count = "SELECT count(*) FROM credentials";
+        database.query_row(count, [], |row| row.get::<_, i64>(0))
+    };
+    house.service.expire(NOW + LIFETIME_MS - 1).unwrap();
+    assert_eq!(kept().unwrap(), 2);
+    house.service.expire(NOW + LIFETIME_MS).unwrap();
+    assert_eq!(kept().unwrap(), 0);
+    assert_eq!(
+        code(house.service.prompt(caller(&dispatched))),
+        "UNAUTHORIZED"
+    );
+}

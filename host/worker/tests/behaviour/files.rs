@@ -137,6 +137,23 @@ fn gap11_no_step_or_lane_writes_over_anothers_file() {
 }
 
 #[test]
+fn gap11_a_steps_own_file_does_not_replace_what_another_step_has() {
+    let house = House::new();
+    let first = house.dispatch("first");
+    house.stage(&first, "later.md", "a part").unwrap();
+    house.submit(&first, "1").unwrap();
+    let (later, twin) = (house.dispatch("later"), house.dispatch("FIRST"));
+    for at in [&later, &twin] {
+        let accepted = house.submit(at, "final").unwrap();
+        assert_eq!(accepted.warnings.len(), 1);
+        assert_eq!(house.outcome(at), Outcome::Passed("final".into()));
+    }
+    assert_eq!(house.file("later.md").unwrap(), "a part");
+    assert!(house.file("first.md").unwrap().ends_with("\n\n1"));
+    assert_eq!(house.file("FIRST.md"), None);
+}
+
+#[test]
 fn i8_a_strict_policy_fails_the_step_over_a_bad_name() {
     let house = under(CheckPolicy::Strict);
     let at = house.dispatch("plan");

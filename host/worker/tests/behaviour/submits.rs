@@ -1,13 +1,16 @@
 //! What completes an attempt, what is refused, and what the step's value is then.
 
-use serde_json::json;
+use std::thread;
+
+use serde_json::{Value, json};
+use tidegate_contract::json as strict_json;
 use tidegate_worker::attempt::State;
-use tidegate_worker::service::{BODY_BYTES, Outcome, Submit};
+use tidegate_worker::service::{BODY_BYTES, Dispatch, Outcome, Submit};
 use tidegate_worker::store::{Launch, Order};
 use tidegate_worker::token::LIFETIME_MS;
 use tidegate_worker::verdict::{Channel, Contract};
 
-use crate::fixture::{House, NOW, caller, code, run};
+use crate::fixture::{House, NOW, caller, code, run, step};
 
 fn gate(values: &[&str], channel: Channel) -> Order {
     Order {
@@ -198,14 +201,12 @@ fn gap10_one_blueprints_contract_does_not_bind_anothers_agent() {
 
 #[test]
 fn i10_time_that_runs_out_closes_what_is_open_alone() {
-    use tidegate_worker::store::{SqliteStore, Store as _};
-
     let house = House::new();
     let (open, done) = (house.dispatch("open"), house.dispatch("done"));
     house.submit(&done, "x").unwrap();
-    let store = SqliteStore::open(house.state.path()).unwrap();
-    assert_eq!(store.expire(NOW + LIFETIME_MS - 1).unwrap(), 0);
-    assert_eq!(store.expire(NOW + LIFETIME_MS).unwrap(), 1);
+    let service = &house.service;
+    assert_eq!(service.expire(NOW + LIFETIME_MS - 1).unwrap(), 0);
+    assert_eq!(service.expire(NOW + LIFETIME_MS).unwrap(), 1);
     assert_eq!(house.outcome(&open), Outcome::Closed(State::Expired));
     assert_eq!(house.outcome(&done), Outcome::Passed(json!("x")));
 }
@@ -225,4 +226,60 @@ fn i10_what_was_acknowledged_is_there_after_a_start() {
     house.submit(&open, "later").unwrap();
     let value = json!({"out": "later", "parts": {"p2": "kept"}});
     assert_eq!(house.outcome(&open), Outcome::Passed(value));
+}
+
+#[test]
+fn i3_of_submits_that_come_at_once_one_completes_the_attempt() {
+    let house = House::new();
+    let at = house.dispatch("plan");
+    let bodies: Vec<String> = (0..8).map(|n| format!("body {n}")).collect();
+    let answers: Vec<_> = thread::scope(|scope| {
+        let (house, at) = (&house, &at);
+        let submit = |body: &String| {
+            let body = body.clone();
+            scope.spawn(move || code(house.submit(at, &body)))
+        };
+        let running: Vec<_> = bodies.iter().map(submit).collect();
+        let answers = running.into_iter().map(|thread| thread.join().unwrap());
+        answers.collect()
+    });
+    let winners: Vec<_> = answers.iter().filter(|&&code| code == "ok").collect();
+    assert_eq!(winners.len(), 1, "{answers:?}");
+    let place = answers.iter().position(|&code| code == "ok").unwrap();
+    let won = &bodies[place];
+    assert_eq!(house.outcome(&at), Outcome::Passed(json!(won)));
+    assert!(house.file("plan.md").unwrap().ends_with(won));
+    let lost = answers.iter().filter(|&&code| code == "SUBMIT_CONFLICT");
+    assert_eq!(lost.count(), 7, "{answers:?}");
+}
+
+#[test]
+fn io10_an_order_or_a_launch_too_deep_to_be_read_back_is_refused() {
+    let nested = |depth| (0..depth).fold(json!(1), |inner, _| Value::Array(vec![inner]));
+    let house = House::new();
+    for (depth, expected) in [
+        (120, "ok"),
+        (121, "INVALID_REQUEST"),
+        (100_000, "INVALID_REQUEST"),
+    ] {
+        let launch = Launch {
+            task_metadata: Some(nested(depth)),
+            ..Launch::default()
+        };
+        let mut kept = run(&format!("R-{depth}"), launch);
+        assert_eq!(code(house.service.launch(&kept, None)), expected);
+        strict_json::discard(kept.launch.task_metadata.take().unwrap());
+
+        let mut dispatch = Dispatch {
+            run: "R-1".to_owned(),
+            step: step("plan"),
+            agent: "agent".to_owned(),
+            order: Order::default(),
+        };
+        let context = &mut dispatch.order.context;
+        context.insert("deep".to_owned(), nested(depth.min(121)));
+        let answer = house.service.dispatch(dispatch, NOW);
+        let answer = answer.and_then(|dispatched| house.service.prompt(caller(&dispatched)));
+        assert_eq!(code(answer), expected);
+    }
 }

@@ -14,7 +14,8 @@ use crate::token::{CredentialDigest, Role};
 use crate::verdict::Ending;
 
 /// The columns of an attempt with its run, as [`attempt_of`] reads them.
-const ATTEMPT: &str = "a.id, a.step, a.number, a.agent, a.work_order, a.state, a.reason, a.ending,
+const ATTEMPT: &str =
+    "a.id, a.step, a.number, a.agent, a.work_order, a.state, a.unfit, a.reason, a.ending,
     a.submit_digest, a.body, r.id AS run_id, r.tenant, r.task, r.launch, r.ended";
 
 /// The steps of a run whose last completed attempt is asked for.
@@ -69,6 +70,7 @@ fn attempt_of(row: &Row<'_>) -> Result<Attempt, StoreError> {
             "an order",
         )?,
         state: word(row, "state", State::from_word, "a state")?,
+        unfit: unfit_of(row)?,
         submission: submission_of(row)?,
         reason: column(row, "reason")?,
     })
@@ -179,14 +181,18 @@ pub(super) fn parts(connection: &Connection, attempt: AttemptId) -> Result<Vec<P
         Ok(Part {
             name: part_of(row)?,
             text: column(row, "text")?,
-            unfit: match column::<Option<String>>(row, "unfit")? {
-                None => None,
-                Some(word) => {
-                    Some(Unfit::from_word(&word).ok_or_else(|| damaged("a part's file"))?)
-                }
-            },
+            unfit: unfit_of(row)?,
         })
     })
+}
+
+fn unfit_of(row: &Row<'_>) -> Result<Option<Unfit>, StoreError> {
+    match column::<Option<String>>(row, "unfit")? {
+        None => Ok(None),
+        Some(word) => Unfit::from_word(&word)
+            .map(Some)
+            .ok_or_else(|| damaged("why there is no file")),
+    }
 }
 
 fn part_of(row: &Row<'_>) -> Result<PartName, StoreError> {
@@ -195,7 +201,7 @@ fn part_of(row: &Row<'_>) -> Result<PartName, StoreError> {
 
 pub(super) fn outputs(connection: &Connection, run: &str) -> Result<Vec<Output>, StoreError> {
     let query = format!(
-        "SELECT a.step, a.number, NULL AS name, a.size_bytes, a.sha256, 1 AS has_file, a.id, 0 AS part
+        "SELECT a.step, a.number, NULL AS name, a.size_bytes, a.sha256, a.unfit IS NULL AS has_file, a.id, 0 AS part
              FROM attempts a WHERE a.run = ?1 AND a.number = ({LAST_COMPLETED})
          UNION ALL
          SELECT a.step, a.number, p.name, p.size_bytes, p.sha256, p.unfit IS NULL, a.id, p.id

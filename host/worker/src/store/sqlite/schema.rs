@@ -22,6 +22,7 @@ CREATE TABLE attempts (
     agent TEXT NOT NULL,
     work_order TEXT NOT NULL,
     state TEXT NOT NULL,
+    unfit TEXT,
     expires_ms INTEGER NOT NULL,
     reason TEXT,
     ending TEXT,

@@ -60,9 +60,11 @@ pub(super) fn dispatch(
         params![new.run, step],
         |row| row.get(0),
     )?;
+    // The step's own file is reserved now, so that no part of another step can take its name.
+    let unfit = claim(connection, &run, (&new.step, number), &new.step.file_name())?;
     connection.execute(
-        "INSERT INTO attempts (run, step, number, agent, work_order, state, expires_ms)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        "INSERT INTO attempts (run, step, number, agent, work_order, state, unfit, expires_ms)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
         params![
             new.run,
             step,
@@ -70,6 +72,7 @@ pub(super) fn dispatch(
             new.agent,
             json(&new.order)?,
             State::Dispatched.word(),
+            unfit.map(Unfit::word),
             kept(new.expires_ms),
         ],
     )?;
@@ -85,8 +88,6 @@ pub(super) fn dispatch(
             ],
         )?;
     }
-    // The step's own file is reserved now, so that no part of another step can take its name.
-    claim(connection, &run, (&new.step, number), &new.step.file_name())?;
     Ok((id, number))
 }
 
@@ -221,6 +222,10 @@ pub(super) fn expire(connection: &Connection, now_ms: u64) -> Result<usize, Stor
     let expired = connection.execute(
         &format!("UPDATE attempts SET state = ?2 WHERE expires_ms <= ?1 AND {OPEN}"),
         params![kept(now_ms), Close::Expire.state().word()],
+    )?;
+    connection.execute(
+        "DELETE FROM credentials WHERE expires_ms <= ?1",
+        [kept(now_ms)],
     )?;
     Ok(expired)
 }
