@@ -24,7 +24,8 @@ pub enum WorkerError {
         /// What is wrong with it.
         reason: &'static str,
     },
-    /// The body asks for a file, which nothing in the step, the agent or the blueprint allows.
+    /// The body names a file, which the step, the agent and the blueprint don't allow, or the run has
+    /// no folder of work.
     #[error("a body that starts with `@file:` is not allowed for this step")]
     FileSubmitNotAllowed,
     /// The credential is missing, malformed, unknown or expired.
@@ -33,6 +34,9 @@ pub enum WorkerError {
     /// The credential's role does not have this verb.
     #[error("the credential does not permit this")]
     Forbidden,
+    /// The body names a file outside the work's folder.
+    #[error("the file is outside the work's folder")]
+    FileOutside,
     /// There is no such thing here; nothing is said of other tasks.
     #[error("there is no such thing here")]
     NotFound,
@@ -116,6 +120,7 @@ impl WorkerError {
             Self::FileSubmitNotAllowed => "FILE_SUBMIT_NOT_ALLOWED",
             Self::Unauthorized => "UNAUTHORIZED",
             Self::Forbidden => "FORBIDDEN",
+            Self::FileOutside => "FILE_OUTSIDE",
             Self::NotFound => "NOT_FOUND",
             Self::RunExists => "RUN_EXISTS",
             Self::SubmitConflict => "SUBMIT_CONFLICT",
@@ -139,7 +144,7 @@ impl WorkerError {
             | Self::InvalidPartName { .. }
             | Self::FileSubmitNotAllowed => 400,
             Self::Unauthorized => 401,
-            Self::Forbidden => 403,
+            Self::Forbidden | Self::FileOutside => 403,
             Self::NotFound => 404,
             Self::RunExists | Self::SubmitConflict => 409,
             Self::Gone => 410,

@@ -49,6 +49,7 @@ pub mod attempt;
 pub mod verdict;
 
 pub mod content;
+pub mod file_body;
 pub mod fold;
 pub mod part;
 pub mod payload;

@@ -15,6 +15,7 @@ use cap_std::fs::Dir;
 use crate::attempt::{Admitted, SubmitDigest};
 use crate::content::{self, Conditions, Served};
 use crate::error::WorkerError;
+use crate::file_body;
 use crate::fold;
 use crate::part::PartName;
 use crate::payload::{Payload, Pointer};
@@ -28,9 +29,6 @@ pub use runs::{Dispatch, Dispatched, Outcome};
 
 /// The largest body of a part or a submit where nobody says: 2 MiB.
 pub const BODY_BYTES: usize = 2 * 1024 * 1024;
-
-/// What a body starts with that names a file in its place (SPEC I4).
-const FILE_MARK: &str = "@file:";
 
 /// The service of one host. Cheap to share behind an `Arc`; its calls block their thread.
 pub struct Service {
@@ -172,7 +170,7 @@ impl Service {
     /// # Errors
     ///
     /// As [`prompt`](Self::prompt), `InvalidPartName`, `TooLarge`, `NotText`,
-    /// `FileSubmitNotAllowed`, `VerdictViolation`, and `ProjectionRefused` under a strict policy.
+    /// `VerdictViolation`, what a file that the body names can be refused for, and `ProjectionRefused` under a strict policy.
     pub fn artifact(
         &self,
         caller: Caller<'_>,
@@ -182,13 +180,13 @@ impl Service {
         let (digest, admission) = self.enter(caller)?;
         admission.standing.admit(Verb::Artifact, caller.now_ms)?;
         let name = PartName::parse(name)?;
-        let text = self.text(body)?;
         let attempt = &admission.attempt;
+        let text = self.text(attempt, body)?;
         if let Some(contract) = &attempt.order.contract {
-            contract.check_part(name.as_str(), text)?;
+            contract.check_part(name.as_str(), &text)?;
         }
         let warning = |unfit| format!("part {:?} gets no file: {unfit}", name.as_str());
-        match self.store.stage(&digest, caller.now_ms, &name, text)? {
+        match self.store.stage(&digest, caller.now_ms, &name, &text)? {
             Staged::Kept(unfit) => {
                 let policy = attempt.run.launch.check_policy;
                 let warnings = unfit.map(warning).into_iter().collect();
@@ -214,10 +212,10 @@ impl Service {
         let sent = SubmitDigest::of(submit.body, ending);
         let mut warnings = Vec::new();
         if standing.admit_submit(sent, caller.now_ms)? == Admitted::First {
-            let body = self.text(submit.body)?;
-            warnings.extend(self.check_body(attempt, ending, body)?);
+            let body = self.text(attempt, submit.body)?;
+            warnings.extend(self.check_body(attempt, ending, &body)?);
             let submission = Submission {
-                body: body.to_owned(),
+                body,
                 ending,
                 digest: sent,
             };
@@ -262,20 +260,23 @@ impl Service {
         Err(WorkerError::Unauthorized)
     }
 
-    /// A body as text, byte for byte.
-    fn text<'a>(&self, body: &'a [u8]) -> Result<&'a str, WorkerError> {
-        if body.len() > self.body_bytes {
-            return Err(WorkerError::TooLarge {
-                limit_bytes: self.body_bytes,
-            });
+    /// A body as text, byte for byte: its own, or that of the file it names.
+    fn text(&self, attempt: &Attempt, body: &[u8]) -> Result<String, WorkerError> {
+        let limit_bytes = self.body_bytes;
+        if body.len() > limit_bytes {
+            return Err(WorkerError::TooLarge { limit_bytes });
         }
-        let text = std::str::from_utf8(body).map_err(|error| WorkerError::NotText {
-            at_byte: error.valid_up_to(),
-        })?;
-        if text.starts_with(FILE_MARK) {
-            return Err(WorkerError::FileSubmitNotAllowed);
-        }
-        Ok(text)
+        let text = utf8(body.to_vec())?;
+        let Some(named) = file_body::named(&text) else {
+            return Ok(text);
+        };
+        // The run's folder is the work's wherever the launch names one.
+        let work_dir = attempt.run.launch.work_dir.as_deref();
+        let work_dir = work_dir.filter(|_| attempt.order.allows_files());
+        let (work_dir, root) = work_dir
+            .zip(self.root(&attempt.run.id))
+            .ok_or(WorkerError::FileSubmitNotAllowed)?;
+        utf8(file_body::read(named, work_dir, &root, limit_bytes)?)
     }
 
     /// Pointers to what other steps of the run have left, as the attempt's policy shows them.
@@ -291,4 +292,10 @@ impl Service {
         };
         Ok(shown.map(pointer).collect())
     }
+}
+
+fn utf8(bytes: Vec<u8>) -> Result<String, WorkerError> {
+    String::from_utf8(bytes).map_err(|error| WorkerError::NotText {
+        at_byte: error.utf8_error().valid_up_to(),
+    })
 }

@@ -1,7 +1,7 @@
 //! What is kept of runs and attempts, behind a port (SPEC I10).
 //!
 //! A store decides nothing of its own: inside the transaction that writes it asks
-//! [`Standing`](crate::attempt::Standing). What it has answered survives a crash of the machine.
+//! [`Standing`]. What it has answered survives a crash of the machine.
 //! Deliberately absent: files, and any text of a credential.
 
 use serde::{Deserialize, Serialize};
@@ -12,6 +12,7 @@ use tidegate_contract::{JsonObject, Tenant};
 
 use crate::attempt::{Admitted, Close, Standing, State, SubmitDigest};
 use crate::error::{StoreError, WorkerError};
+use crate::file_body;
 use crate::fold::SubmitFormat;
 use crate::part::{PartName, Unfit};
 use crate::payload::ContextPolicy;
@@ -107,6 +108,8 @@ pub struct Order {
     pub policy: ContextPolicy,
     /// `submit_format` as the step, the agent and the blueprint declare it.
     pub submit_format: [Option<Value>; 3],
+    /// `allow_file_submit` as the step, the agent and the blueprint declare it.
+    pub allow_file_submit: [Option<Value>; 3],
     /// The verdict contract of this agent in this blueprint.
     pub contract: Option<Contract>,
 }
@@ -134,7 +137,8 @@ impl Order {
                 reason: format!("a prompt is larger than {TEXT_BYTES} bytes"),
             });
         }
-        let declared = self.submit_format.iter().flatten();
+        let declared = self.submit_format.iter().chain(&self.allow_file_submit);
+        let declared = declared.flatten();
         check_values(self.context.values().chain(declared))
     }
 
@@ -143,6 +147,13 @@ impl Order {
     pub fn format(&self) -> SubmitFormat {
         let [step, agent, blueprint] = &self.submit_format;
         SubmitFormat::nearest([step.as_ref(), agent.as_ref(), blueprint.as_ref()])
+    }
+
+    /// Whether a body may name a file in its place.
+    #[must_use]
+    pub fn allows_files(&self) -> bool {
+        let [step, agent, blueprint] = &self.allow_file_submit;
+        file_body::is_allowed([step.as_ref(), agent.as_ref(), blueprint.as_ref()])
     }
 }
 

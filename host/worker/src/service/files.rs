@@ -12,7 +12,8 @@ use crate::projection::{CheckPolicy, FrontMatter, open_folder, write};
 use crate::store::{Attempt, Part, Run, Submission};
 
 impl Service {
-    /// Gives a run its open folder, below which its files stand.
+    /// Gives a run its open folder, below which its files stand: the opened form of the launch's
+    /// `work_dir`, else of its `project_root`.
     pub fn attach(&self, run: &str, root: Dir) {
         let mut roots = self.roots.lock().unwrap_or_else(PoisonError::into_inner);
         roots.insert(run.to_owned(), Arc::new(root));

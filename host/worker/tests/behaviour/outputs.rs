@@ -136,6 +136,20 @@ fn gap7_a_restaged_parts_pointer_shows_the_last_version() {
 }
 
 #[test]
+fn i1_an_output_is_that_of_the_last_completed_attempt_and_never_ones_own() {
+    let house = House::new();
+    for body in ["first", "second"] {
+        house.done("plan", body);
+    }
+    let open = house.dispatch("plan");
+    let reader = house.dispatch("build");
+    assert_eq!(house.content(&reader, "plan", None).unwrap(), "second");
+    assert_eq!(names(&pointers(&house, &reader)), ["plan"]);
+    assert_eq!(code(house.content(&open, "plan", None)), "NOT_FOUND");
+    assert!(pointers(&house, &open).is_empty());
+}
+
+#[test]
 fn gap8_each_lane_has_a_pointer_and_a_file_of_its_own() {
     let house = House::new();
     for (step, body) in [("review[0]", "zero"), ("review[1]", "one")] {

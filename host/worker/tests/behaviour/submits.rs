@@ -283,3 +283,31 @@ fn io10_an_order_or_a_launch_too_deep_to_be_read_back_is_refused() {
         assert_eq!(code(answer), expected);
     }
 }
+
+#[test]
+fn i4_a_body_may_name_a_file_where_that_is_declared() {
+    let house = House::with(Launch {
+        work_dir: Some("/work".to_owned()),
+        ..Launch::default()
+    });
+    house
+        .root()
+        .write("large.json", "{\"lanes\": [1]}")
+        .unwrap();
+    let allowed = Order {
+        allow_file_submit: [None, None, Some(json!(true))],
+        ..json_order()
+    };
+    let at = house.dispatch_with("plan", allowed);
+    let body = "@file:/work/large.json";
+    house.stage(&at, "raw", body).unwrap();
+    assert_eq!(code(house.submit(&at, "@file:/etc/passwd")), "FILE_OUTSIDE");
+    assert_eq!(code(house.submit(&at, "@file:/work/none")), "NOT_FOUND");
+    house.submit(&at, body).unwrap();
+    let value = json!({"out": {"lanes": [1]}, "parts": {"raw": "{\"lanes\": [1]}"}});
+    assert_eq!(house.outcome(&at), Outcome::Passed(value.clone()));
+    // The same request again is the same submit, whatever has become of the file.
+    house.root().write("large.json", "changed").unwrap();
+    assert_eq!(code(house.submit(&at, body)), "ok");
+    assert_eq!(house.outcome(&at), Outcome::Passed(value));
+}
