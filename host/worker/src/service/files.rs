@@ -19,6 +19,16 @@ impl Service {
         roots.insert(run.to_owned(), Arc::new(root));
     }
 
+    /// Runs that have not ended: after a start each wants its folder attached and its files restored
+    /// before workers are let in.
+    ///
+    /// # Errors
+    ///
+    /// `Store`.
+    pub fn open_runs(&self) -> Result<Vec<Run>, WorkerError> {
+        Ok(self.store.open_runs()?)
+    }
+
     /// Writes the files of a run again from the store, after a start; answers what could not be.
     ///
     /// # Errors

@@ -238,9 +238,14 @@ fn i10_files_are_made_again_from_the_store_at_start() {
     house.root().remove_dir_all("workspace").unwrap();
 
     let house = house.started_again();
-    let kept = run("R-1", Launch::default());
-    house.service.attach("R-1", house.root());
-    assert!(house.service.restore(&kept).unwrap().is_empty());
+    let open = house.service.open_runs().unwrap();
+    assert_eq!(open, [run("R-1", Launch::default())]);
+    for run in &open {
+        house.service.attach(&run.id, house.root());
+        assert!(house.service.restore(run).unwrap().is_empty());
+    }
     assert_eq!(house.file("part").unwrap(), "raw again");
     assert!(house.file("plan.md").unwrap().ends_with("\n\nnew"));
+    house.service.end("R-1").unwrap();
+    assert!(house.service.open_runs().unwrap().is_empty());
 }

@@ -311,3 +311,27 @@ fn i4_a_body_may_name_a_file_where_that_is_declared() {
     assert_eq!(code(house.submit(&at, body)), "ok");
     assert_eq!(house.outcome(&at), Outcome::Passed(value));
 }
+
+#[test]
+fn i10_a_damaged_row_is_the_hosts_fault_and_no_guess() {
+    for damage in [
+        "UPDATE attempts SET state = 'done'",
+        "UPDATE attempts SET work_order = '{'",
+        "UPDATE attempts SET step = '../x'",
+        "UPDATE attempts SET submit_digest = x'00', ending = 'pass', body = ''",
+        "UPDATE runs SET tenant = 'a b'",
+        "UPDATE credentials SET role = 'root'",
+    ] {
+        let house = House::new();
+        let at = house.dispatch("plan");
+        let path = house.state.path().join("worker.sqlite3");
+        let database = rusqlite::Connection::open(path).unwrap();
+        assert_eq!(database.execute(damage, []).unwrap().min(1), 1, "{damage}");
+        assert_eq!(
+            code(house.service.prompt(caller(&at))),
+            "HOST_FAULT",
+            "{damage}"
+        );
+        assert_eq!(code(house.submit(&at, "x")), "HOST_FAULT", "{damage}");
+    }
+}

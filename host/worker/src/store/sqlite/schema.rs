@@ -74,3 +74,46 @@ pub(super) fn migrate(connection: &mut Connection) -> Result<(), StoreError> {
     transaction.commit()?;
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn version(connection: &Connection) -> u32 {
+        let query = connection.pragma_query_value(None, "user_version", |row| row.get(0));
+        query.unwrap()
+    }
+
+    #[test]
+    fn i10_an_empty_database_is_brought_to_this_version_once() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        for _ in 0..2 {
+            migrate(&mut connection).unwrap();
+            assert_eq!(version(&connection), 1);
+        }
+    }
+
+    #[test]
+    fn i10_a_newer_versions_database_is_left_alone() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        connection.pragma_update(None, "user_version", 99).unwrap();
+        let refused = migrate(&mut connection);
+        let expected = StoreError::TooNew {
+            found: 99,
+            known: 1,
+        };
+        assert_eq!(refused.unwrap_err().to_string(), expected.to_string());
+        assert_eq!(version(&connection), 99);
+    }
+
+    #[test]
+    fn i10_a_step_that_fails_leaves_the_database_as_it_was() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch("CREATE TABLE parts (n)").unwrap();
+        assert!(migrate(&mut connection).is_err());
+        assert_eq!(version(&connection), 0);
+        let runs = "SELECT count(*) FROM sqlite_schema WHERE name = 'runs'";
+        let count: i64 = connection.query_row(runs, [], |row| row.get(0)).unwrap();
+        assert_eq!(count, 0);
+    }
+}
