@@ -35,17 +35,17 @@ pub enum State {
     Superseded,
 }
 
-/// Every state with its word, in the order of life.
-const WORDS: [(State, &str); 9] = [
-    (State::Dispatched, "dispatched"),
-    (State::Staged, "staged"),
-    (State::Completed, "completed"),
-    (State::Failed, "failed"),
-    (State::Blocked, "blocked"),
-    (State::Skipped, "skipped"),
-    (State::Cancelled, "cancelled"),
-    (State::Expired, "expired"),
-    (State::Superseded, "superseded"),
+/// Every state, in the order of life.
+pub(crate) const STATES: [State; 9] = [
+    State::Dispatched,
+    State::Staged,
+    State::Completed,
+    State::Failed,
+    State::Blocked,
+    State::Skipped,
+    State::Cancelled,
+    State::Expired,
+    State::Superseded,
 ];
 
 impl State {
@@ -68,8 +68,7 @@ impl State {
     /// The state of a word.
     #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {
-        let found = WORDS.iter().find(|(_, known)| *known == word);
-        found.map(|(state, _)| *state)
+        STATES.into_iter().find(|state| state.word() == word)
     }
 
     /// Whether the worker can still do its work.
@@ -284,10 +283,10 @@ mod tests {
 
     #[test]
     fn i10_each_state_has_a_word_of_its_own() {
-        for (state, word) in WORDS {
-            assert_eq!(state.word(), word);
-            assert_eq!(State::from_word(word), Some(state));
+        for state in STATES {
+            assert_eq!(State::from_word(state.word()), Some(state));
         }
+        assert_eq!(State::Superseded.to_string(), "superseded");
         assert_eq!(State::from_word("done"), None);
     }
 
@@ -367,7 +366,7 @@ mod tests {
 
     #[test]
     fn i2_another_roles_verb_is_forbidden_in_any_state() {
-        for (state, _) in WORDS {
+        for state in STATES {
             assert_eq!(code(standing(state).admit(Verb::Launch, NOW)), "FORBIDDEN");
             let operator = Standing {
                 role: Role::Operator,
@@ -381,7 +380,7 @@ mod tests {
     #[test]
     fn gap3_after_a_rekick_or_the_runs_end_all_is_gone() {
         let sent = SubmitDigest::of(b"x", Ending::Pass);
-        for (state, _) in WORDS {
+        for state in STATES {
             let severed = Standing {
                 bond: Bond::Severed,
                 submitted: Some(sent),
@@ -401,7 +400,7 @@ mod tests {
 
     #[test]
     fn i10_what_has_settled_stays_settled() {
-        for (state, _) in WORDS {
+        for state in STATES {
             for close in [Close::Fail, Close::Cancel, Close::Expire, Close::Supersede] {
                 let next = Standing::close(state, close);
                 assert_eq!(

@@ -2,6 +2,7 @@
 //!
 //! Deliberately absent: guessing. A body that looks like JSON and is not declared so stays text.
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tidegate_contract::json::{self, JsonBounds};
 use tidegate_contract::text::cut;
@@ -16,9 +17,11 @@ const START_BYTES: usize = 80;
 const DEPTH: usize = 126;
 
 /// What a final body is read as.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum SubmitFormat {
     /// Text, byte for byte.
+    #[default]
     Text,
     /// One JSON value.
     Json,
@@ -185,6 +188,10 @@ mod tests {
             (
                 [Some(&text), Some(&json), None],
                 SubmitFormat::Unknown("\"text\"".to_owned()),
+            ),
+            (
+                [Some(&json!(null)), Some(&json), None],
+                SubmitFormat::Unknown("null".to_owned()),
             ),
             (
                 [None, Some(&json!(true)), Some(&json)],

@@ -241,7 +241,7 @@ impl Service {
                 .map(|part| part.text.as_str());
             contract.check_submit(ending, body, verdict)?;
         }
-        let folded = fold::read_body(&attempt.agent, &order.format(), body)?;
+        let folded = fold::read_body(&attempt.agent, &order.submit_format, body)?;
         Ok(folded.warning)
     }
 
@@ -272,7 +272,7 @@ impl Service {
         };
         // The run's folder is the work's wherever the launch names one.
         let work_dir = attempt.run.launch.work_dir.as_deref();
-        let work_dir = work_dir.filter(|_| attempt.order.allows_files());
+        let work_dir = work_dir.filter(|_| attempt.order.allow_file_submit);
         let (work_dir, root) = work_dir
             .zip(self.root(&attempt.run.id))
             .ok_or(WorkerError::FileSubmitNotAllowed)?;

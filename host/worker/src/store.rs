@@ -4,7 +4,7 @@
 //! [`Standing`]. What it has answered survives a crash of the machine.
 //! Deliberately absent: files, and any text of a credential.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use tidegate_contract::json::{self, JsonBounds};
@@ -12,7 +12,6 @@ use tidegate_contract::{JsonObject, Tenant};
 
 use crate::attempt::{Admitted, Close, Standing, State, SubmitDigest};
 use crate::error::{StoreError, WorkerError};
-use crate::file_body;
 use crate::fold::SubmitFormat;
 use crate::part::{PartName, Unfit};
 use crate::payload::ContextPolicy;
@@ -54,14 +53,19 @@ pub struct Launch {
     /// The folder of this work; files are projected below it, else below the project's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub work_dir: Option<String>,
-    /// What the launch says of its task.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// What the launch says of its task; a null is something said.
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub task_metadata: Option<Value>,
     /// Where files stand below that folder; the default where it is absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub placement: Option<String>,
     /// What happens where a file can't be written.
     pub check_policy: CheckPolicy,
+}
+
+/// What stands there, null or not.
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(deserializer).map(Some)
 }
 
 /// A run: one walk through a blueprint for one task of one tenant.
@@ -106,10 +110,10 @@ pub struct Order {
     pub context: JsonObject,
     /// Which of the context the worker sees.
     pub policy: ContextPolicy,
-    /// `submit_format` as the step, the agent and the blueprint declare it.
-    pub submit_format: [Option<Value>; 3],
-    /// `allow_file_submit` as the step, the agent and the blueprint declare it.
-    pub allow_file_submit: [Option<Value>; 3],
+    /// What the final body is read as.
+    pub submit_format: SubmitFormat,
+    /// Whether a body may name a file in its place.
+    pub allow_file_submit: bool,
     /// The verdict contract of this agent in this blueprint.
     pub contract: Option<Contract>,
 }
@@ -137,23 +141,7 @@ impl Order {
                 reason: format!("a prompt is larger than {TEXT_BYTES} bytes"),
             });
         }
-        let declared = self.submit_format.iter().chain(&self.allow_file_submit);
-        let declared = declared.flatten();
-        check_values(self.context.values().chain(declared))
-    }
-
-    /// What the final body is read as.
-    #[must_use]
-    pub fn format(&self) -> SubmitFormat {
-        let [step, agent, blueprint] = &self.submit_format;
-        SubmitFormat::nearest([step.as_ref(), agent.as_ref(), blueprint.as_ref()])
-    }
-
-    /// Whether a body may name a file in its place.
-    #[must_use]
-    pub fn allows_files(&self) -> bool {
-        let [step, agent, blueprint] = &self.allow_file_submit;
-        file_body::is_allowed([step.as_ref(), agent.as_ref(), blueprint.as_ref()])
+        check_values(self.context.values())
     }
 }
 

@@ -184,7 +184,7 @@ impl Service {
             .into_iter()
             .map(|part| (part.name.as_str().to_owned(), part.text))
             .collect();
-        let format = attempt.order.format();
-        Ok(fold::fold(&attempt.agent, &format, body, &parts)?.value)
+        let format = &attempt.order.submit_format;
+        Ok(fold::fold(&attempt.agent, format, body, &parts)?.value)
     }
 }

@@ -226,3 +226,17 @@ fn i1_what_is_not_there_is_404_whatever_it_is_called() {
         );
     }
 }
+
+#[test]
+fn c1_task_metadata_that_is_null_is_kept_and_absent_one_stays_away() {
+    for given in [Some(Value::Null), None] {
+        let house = House::with(Launch {
+            task_metadata: given.clone(),
+            ..Launch::default()
+        });
+        let at = house.dispatch("plan");
+        let house = house.started_again();
+        let payload = house.service.prompt(caller(&at)).unwrap();
+        assert_eq!(payload.context.get("task_metadata"), given.as_ref());
+    }
+}

@@ -5,6 +5,7 @@ use std::thread;
 use serde_json::{Value, json};
 use tidegate_contract::json as strict_json;
 use tidegate_worker::attempt::State;
+use tidegate_worker::fold::SubmitFormat;
 use tidegate_worker::service::{BODY_BYTES, Dispatch, Outcome, Submit};
 use tidegate_worker::store::{Launch, Order};
 use tidegate_worker::token::LIFETIME_MS;
@@ -24,7 +25,7 @@ fn gate(values: &[&str], channel: Channel) -> Order {
 
 fn json_order() -> Order {
     Order {
-        submit_format: [None, Some(json!("json")), None],
+        submit_format: SubmitFormat::Json,
         ..Order::default()
     }
 }
@@ -161,7 +162,7 @@ fn gap9_a_body_that_does_not_parse_records_nothing_also_when_the_attempt_ends() 
 fn i6_an_unknown_format_folds_as_text_with_a_warning() {
     let house = House::new();
     let order = Order {
-        submit_format: [Some(json!("yaml")), Some(json!("json")), None],
+        submit_format: SubmitFormat::nearest([Some(&json!("yaml")), Some(&json!("json")), None]),
         ..Order::default()
     };
     let at = house.dispatch_with("plan", order);
@@ -295,7 +296,7 @@ fn i4_a_body_may_name_a_file_where_that_is_declared() {
         .write("large.json", "{\"lanes\": [1]}")
         .unwrap();
     let allowed = Order {
-        allow_file_submit: [None, None, Some(json!(true))],
+        allow_file_submit: true,
         ..json_order()
     };
     let at = house.dispatch_with("plan", allowed);

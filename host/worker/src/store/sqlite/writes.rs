@@ -229,3 +229,18 @@ pub(super) fn expire(connection: &Connection, now_ms: u64) -> Result<usize, Stor
     )?;
     Ok(expired)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::attempt::{STATES, Standing};
+
+    #[test]
+    fn i10_the_database_closes_what_the_state_machine_does() {
+        for state in STATES {
+            let is_open = OPEN.contains(&format!("'{state}'"));
+            let closes = Standing::close(state, Close::Cancel).is_some();
+            assert_eq!(is_open, closes, "{state}");
+        }
+    }
+}
