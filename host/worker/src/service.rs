@@ -88,15 +88,6 @@ pub struct Accepted {
     pub warnings: Vec<String>,
 }
 
-impl Accepted {
-    fn under(policy: CheckPolicy, warnings: Vec<String>) -> Self {
-        match policy {
-            CheckPolicy::Silent => Self::default(),
-            CheckPolicy::Warn | CheckPolicy::Strict => Self { warnings },
-        }
-    }
-}
-
 impl Service {
     /// A service over a store, taking bodies of at most `body_bytes` ([`BODY_BYTES`] is usual).
     #[must_use]
@@ -188,9 +179,11 @@ impl Service {
         let warning = |unfit| format!("part {:?} gets no file: {unfit}", name.as_str());
         match self.store.stage(&digest, caller.now_ms, &name, &text)? {
             Staged::Kept(unfit) => {
-                let policy = attempt.run.launch.check_policy;
-                let warnings = unfit.map(warning).into_iter().collect();
-                Ok(Accepted::under(policy, warnings))
+                let is_silent = attempt.run.launch.check_policy == CheckPolicy::Silent;
+                let warnings = unfit.filter(|_| !is_silent).map(warning);
+                Ok(Accepted {
+                    warnings: warnings.into_iter().collect(),
+                })
             }
             Staged::Failed(unfit) => Err(WorkerError::ProjectionRefused {
                 reason: unfit.to_string(),
@@ -208,7 +201,14 @@ impl Service {
     pub fn submit(&self, caller: Caller<'_>, submit: Submit<'_>) -> Result<Accepted, WorkerError> {
         let (digest, admission) = self.enter(caller)?;
         let Admission { standing, attempt } = &admission;
-        let ending = Ending::of_request(submit.ok, submit.verdict)?;
+        let ending = match Ending::of_request(submit.ok, submit.verdict) {
+            Ok(ending) => ending,
+            Err(error) => {
+                // Whoever may not submit at all is told that first.
+                standing.admit(Verb::Submit, caller.now_ms)?;
+                return Err(error);
+            }
+        };
         let sent = SubmitDigest::of(submit.body, ending);
         let mut warnings = Vec::new();
         if standing.admit_submit(sent, caller.now_ms)? == Admitted::First {
@@ -222,7 +222,7 @@ impl Service {
             self.store.submit(&digest, caller.now_ms, &submission)?;
         }
         warnings.extend(self.project(attempt)?);
-        Ok(Accepted::under(attempt.run.launch.check_policy, warnings))
+        Ok(Accepted { warnings })
     }
 
     /// Whether a body can complete the attempt; answers what its operator should know.

@@ -195,3 +195,29 @@ fn gap1_what_let_a_worker_in_is_forgotten_when_it_has_expired() {
         "UNAUTHORIZED"
     );
 }
+
+#[test]
+fn i2_who_may_not_submit_is_told_that_before_what_is_wrong_with_the_request() {
+    let house = House::new();
+    let at = house.dispatch("plan");
+    let contradiction = Submit {
+        ok: Some("true"),
+        verdict: Some("blocked"),
+        ..Submit::default()
+    };
+    let late = Caller {
+        now_ms: NOW + LIFETIME_MS,
+        ..caller(&at)
+    };
+    let service = &house.service;
+    assert_eq!(code(service.submit(late, contradiction)), "UNAUTHORIZED");
+    assert_eq!(
+        code(service.submit(caller(&at), contradiction)),
+        "INVALID_REQUEST"
+    );
+    house.submit(&at, "x").unwrap();
+    assert_eq!(
+        code(service.submit(caller(&at), contradiction)),
+        "ATTEMPT_GONE"
+    );
+}

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use tidegate_contract::json as strict_json;
 use tidegate_worker::attempt::State;
 use tidegate_worker::fold::SubmitFormat;
+use tidegate_worker::projection::CheckPolicy;
 use tidegate_worker::service::{BODY_BYTES, Dispatch, Outcome, Submit};
 use tidegate_worker::store::{Launch, Order};
 use tidegate_worker::token::LIFETIME_MS;
@@ -160,7 +161,10 @@ fn gap9_a_body_that_does_not_parse_records_nothing_also_when_the_attempt_ends() 
 
 #[test]
 fn i6_an_unknown_format_folds_as_text_with_a_warning() {
-    let house = House::new();
+    let house = House::with(Launch {
+        check_policy: CheckPolicy::Silent,
+        ..Launch::default()
+    });
     let order = Order {
         submit_format: SubmitFormat::nearest([Some(&json!("yaml")), Some(&json!("json")), None]),
         ..Order::default()
