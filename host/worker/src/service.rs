@@ -211,7 +211,8 @@ impl Service {
         };
         let sent = SubmitDigest::of(submit.body, ending);
         let mut warnings = Vec::new();
-        if standing.admit_submit(sent, caller.now_ms)? == Admitted::First {
+        let mut admitted = standing.admit_submit(sent, caller.now_ms)?;
+        if admitted == Admitted::First {
             let body = self.text(attempt, submit.body)?;
             warnings.extend(self.check_body(attempt, ending, &body)?);
             let submission = Submission {
@@ -219,9 +220,12 @@ impl Service {
                 ending,
                 digest: sent,
             };
-            self.store.submit(&digest, caller.now_ms, &submission)?;
+            // The same submit may have come in between: the store's word counts.
+            admitted = self.store.submit(&digest, caller.now_ms, &submission)?;
         }
-        warnings.extend(self.project(attempt)?);
+        if let Some(reason) = self.project(attempt)? {
+            warnings.extend(self.lacking(attempt, admitted, &reason)?);
+        }
         Ok(Accepted { warnings })
     }
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError};
 use cap_std::fs::Dir;
 
 use super::Service;
-use crate::attempt::State;
+use crate::attempt::{Admitted, State};
 use crate::error::WorkerError;
 use crate::projection::{CheckPolicy, FrontMatter, open_folder, write};
 use crate::store::{Attempt, Part, Run, Submission};
@@ -38,13 +38,8 @@ impl Service {
         let mut warnings = Vec::new();
         for id in self.store.attempts(&run.id)? {
             let attempt = self.store.attempt(id)?;
-            match self.project(&attempt) {
-                Ok(more) => warnings.extend(more),
-                // The step has failed for it; the others' files are made all the same.
-                Err(error @ WorkerError::ProjectionRefused { .. }) => {
-                    warnings.push(error.to_string());
-                }
-                Err(error) => return Err(error),
+            if let Some(reason) = self.project(&attempt)? {
+                warnings.extend(self.lacking(&attempt, Admitted::Again, &reason)?);
             }
         }
         Ok(warnings)
@@ -56,43 +51,49 @@ impl Service {
     }
 
     /// Writes the files of an attempt that was submitted, unless a newer one of its step has.
-    pub(super) fn project(&self, attempt: &Attempt) -> Result<Vec<String>, WorkerError> {
+    /// Answers why one is lacking.
+    pub(super) fn project(&self, attempt: &Attempt) -> Result<Option<String>, WorkerError> {
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (attempt.run.id.clone(), attempt.step.clone());
         if written
             .get(&key)
             .is_some_and(|newest| *newest > attempt.number)
         {
-            return Ok(Vec::new());
+            return Ok(None);
         }
         // What stands in the store now; a skipped step leaves no output, and so no file.
         let attempt = self.store.attempt(attempt.id)?;
         let leaves_output = matches!(attempt.state, State::Completed | State::Blocked);
         let Some(submission) = attempt.submission.as_ref().filter(|_| leaves_output) else {
-            return Ok(Vec::new());
+            return Ok(None);
         };
         written.insert(key, attempt.number);
         let Some(root) = self.root(&attempt.run.id) else {
-            return self.unwritten(&attempt, "the run has no folder for files");
+            return Ok(Some("the run has no folder for files".to_owned()));
         };
         let parts = self.store.parts(attempt.id)?;
-        match write_files(&root, &attempt, submission, &parts) {
-            Ok(()) => match attempt.unfit {
-                None => Ok(Vec::new()),
-                Some(unfit) => self.unwritten(&attempt, &unfit.to_string()),
-            },
+        Ok(match write_files(&root, &attempt, submission, &parts) {
+            Ok(()) => attempt.unfit.map(|unfit| unfit.to_string()),
             // The kind alone: what the system says may hold a path of the host.
-            Err(error) => self.unwritten(&attempt, &error.kind().to_string()),
-        }
+            Err(error) => Some(error.kind().to_string()),
+        })
     }
 
-    /// What follows from files that could not be written, by the run's policy.
-    fn unwritten(&self, attempt: &Attempt, reason: &str) -> Result<Vec<String>, WorkerError> {
-        let step = &attempt.step;
-        match attempt.run.launch.check_policy {
-            CheckPolicy::Silent => Ok(Vec::new()),
-            CheckPolicy::Warn => Ok(vec![format!("step `{step}` lacks a file: {reason}")]),
-            CheckPolicy::Strict => {
+    /// What follows from a lacking file, by the run's policy. What was acknowledged before stays as
+    /// it is under any.
+    pub(super) fn lacking(
+        &self,
+        attempt: &Attempt,
+        admitted: Admitted,
+        reason: &str,
+    ) -> Result<Option<String>, WorkerError> {
+        match (attempt.run.launch.check_policy, admitted) {
+            (CheckPolicy::Silent, _) => Ok(None),
+            (CheckPolicy::Warn, _) | (CheckPolicy::Strict, Admitted::Again) => {
+                let step = &attempt.step;
+                Ok(Some(format!("step `{step}` lacks a file: {reason}")))
+            }
+            (CheckPolicy::Strict, Admitted::First) => {
                 self.store.fail(attempt.id, reason)?;
                 Err(WorkerError::ProjectionRefused {
                     reason: reason.to_owned(),

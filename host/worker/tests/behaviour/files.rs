@@ -249,3 +249,16 @@ fn i10_files_are_made_again_from_the_store_at_start() {
     house.service.end("R-1").unwrap();
     assert!(house.service.open_runs().unwrap().is_empty());
 }
+
+#[test]
+fn i10_a_folder_that_is_gone_at_start_takes_no_submit_back() {
+    let house = under(CheckPolicy::Strict);
+    let at = house.dispatch("plan");
+    house.submit(&at, "kept").unwrap();
+    let house = house.started_again();
+    for run in house.service.open_runs().unwrap() {
+        assert_eq!(house.service.restore(&run).unwrap().len(), 1);
+    }
+    assert_eq!(house.submit(&at, "kept").unwrap().warnings.len(), 1);
+    assert_eq!(house.outcome(&at), Outcome::Passed("kept".into()));
+}
