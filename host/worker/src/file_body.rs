@@ -140,32 +140,32 @@ mod tests {
         std::os::unix::fs::symlink(&secret, inside.path().join("far")).unwrap();
         std::os::unix::fs::symlink(outside.path(), inside.path().join("away")).unwrap();
 
-        let read = |path: &str| read(path, "/work", &folder, 5);
-        assert_eq!(read("/work/sub/a").unwrap(), b"12345");
-        assert_eq!(read("/work/near").unwrap(), b"12345");
+        let read = |path: &str| read(path, "/job", &folder, 5);
+        assert_eq!(read("/job/sub/a").unwrap(), b"12345");
+        assert_eq!(read("/job/near").unwrap(), b"12345");
         folder.write("large", "123456").unwrap();
         for (path, status) in [
             ("", 400),
             ("sub/a", 400),
-            ("/work/sub/a\n/work/near", 400),
-            ("/work/sub/a\0", 400),
-            ("/work", 400),
-            ("/work/sub", 400),
-            ("/work/nothing", 404),
-            ("/work/sub/a/b", 404),
+            ("/job/sub/a\n/job/near", 400),
+            ("/job/sub/a\0", 400),
+            ("/job", 400),
+            ("/job/sub", 400),
+            ("/job/nothing", 404),
+            ("/job/sub/a/b", 404),
             ("/etc/passwd", 403),
-            ("/workshop/a", 403),
-            ("/work/../etc/passwd", 403),
-            ("/work/sub/../../x", 403),
-            ("/work/far", 403),
-            ("/work/away/secret", 403),
-            ("/work/up/etc/passwd", 403),
+            ("/jobshop/a", 403),
+            ("/job/../etc/passwd", 403),
+            ("/job/sub/../../x", 403),
+            ("/job/far", 403),
+            ("/job/away/secret", 403),
+            ("/job/up/etc/passwd", 403),
             (secret.to_str().unwrap(), 403),
-            ("/work/large", 413),
+            ("/job/large", 413),
         ] {
             let error = read(path).unwrap_err();
             assert_eq!(error.status(), status, "{path:?}: {error}");
-            assert!(!error.to_string().contains("/work"), "{error}");
+            assert!(!error.to_string().contains("/job"), "{error}");
         }
     }
 }

@@ -292,7 +292,7 @@ fn io10_an_order_or_a_launch_too_deep_to_be_read_back_is_refused() {
 #[test]
 fn i4_a_body_may_name_a_file_where_that_is_declared() {
     let house = House::with(Launch {
-        work_dir: Some("/work".to_owned()),
+        work_dir: Some("/job".to_owned()),
         ..Launch::default()
     });
     house
@@ -304,10 +304,10 @@ fn i4_a_body_may_name_a_file_where_that_is_declared() {
         ..json_order()
     };
     let at = house.dispatch_with("plan", allowed);
-    let body = "@file:/work/large.json";
+    let body = "@file:/job/large.json";
     house.stage(&at, "raw", body).unwrap();
     assert_eq!(code(house.submit(&at, "@file:/etc/passwd")), "FILE_OUTSIDE");
-    assert_eq!(code(house.submit(&at, "@file:/work/none")), "NOT_FOUND");
+    assert_eq!(code(house.submit(&at, "@file:/job/none")), "NOT_FOUND");
     house.submit(&at, body).unwrap();
     let value = json!({"out": {"lanes": [1]}, "parts": {"raw": "{\"lanes\": [1]}"}});
     assert_eq!(house.outcome(&at), Outcome::Passed(value.clone()));
