@@ -207,12 +207,12 @@ fn ne05_a_grant_is_for_its_scheme_and_port_alone() {
 }
 
 #[test]
-fn s3_connect_is_no_method() {
+fn s3_connect_and_trace_are_no_methods() {
     let server = Server::start(|_request| Answer::ok(""));
     let probe = Probe::reaching(&server);
-    for method in ["CONNECT", "connect"] {
+    for method in ["CONNECT", "connect", "TRACE"] {
         let result = probe.http(with(to(&server, "/"), json!({ "method": method })));
-        if method == "CONNECT" {
+        if method != "connect" {
             assert_told(&result, "HTTP-request-URI-invalid");
             assert_eq!(server.connections(), 0);
         }
