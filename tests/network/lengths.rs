@@ -43,6 +43,22 @@ fn wa15_a_length_is_digits_and_stands_there_once() {
     assert_eq!(server.requests()[0].header("content-length"), Some("5"));
 }
 
+#[test]
+fn wa15_a_length_without_a_body_is_refused_before_a_connection_is_opened() {
+    let server = closing();
+    let probe = Probe::reaching(&server);
+    for length in ["1", "10", "18446744073709551615"] {
+        let post = json!({
+            "method": "POST", "headers": [["content-length", length]], "no_body": true,
+        });
+        let result = probe.http(with(to(&server, "/"), post));
+        assert_eq!(result["content"], "HTTP-request-body-size", "{result}");
+    }
+    assert_eq!(server.connections(), 0);
+    let none = json!({"method": "POST", "headers": [["content-length", "0"]], "no_body": true});
+    assert_ok(&probe.http(with(to(&server, "/"), none)));
+}
+
 /// A guest that writes less than it said has no answer, and the server never a whole request.
 #[test]
 fn wa15_a_body_shorter_than_said_is_no_request() {

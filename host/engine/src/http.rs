@@ -245,3 +245,30 @@ fn told(error: &EgressError, overrun: &Overrun) -> Error {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use bytes::Bytes;
+    use http_body_util::{BodyExt as _, Empty};
+
+    use super::{Overrun, Whole};
+
+    /// A body that is half written when its call ends must not look whole to the server.
+    #[test]
+    fn s5_the_body_of_a_call_that_has_ended_does_not_end_well() {
+        let overrun = Arc::new(Overrun::default());
+        let ended = || {
+            let body = Empty::<Bytes>::new().map_err(|never| match never {});
+            let mut body = Whole {
+                body: body.boxed_unsync(),
+                overrun: Arc::clone(&overrun),
+            };
+            pollster::block_on(body.frame())
+        };
+        assert!(ended().is_none(), "while the guest runs, an end is its own");
+        overrun.close();
+        assert!(ended().is_some_and(|frame| frame.is_err()));
+    }
+}

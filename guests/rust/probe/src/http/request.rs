@@ -26,9 +26,13 @@ pub(crate) struct Started {
 pub(crate) fn start(arguments: &Arguments) -> Result<Started, Fault> {
     let request = request(arguments)?;
     let options = options(arguments)?;
-    let body = request.body().map_err(Fault::refused("request-body"))?;
+    let body = if arguments.flag("no_body") {
+        None
+    } else {
+        Some(request.body().map_err(Fault::refused("request-body"))?)
+    };
     let answer = handle(request, Some(options)).map_err(Fault::code("handle"))?;
-    let body_fault = hand_over(body, arguments).err();
+    let body_fault = body.and_then(|body| hand_over(body, arguments).err());
     Ok(Started { answer, body_fault })
 }
 
