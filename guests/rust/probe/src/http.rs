@@ -19,7 +19,8 @@ pub(crate) const DESCRIPTION: &str = "Sends {method, scheme, authority, path, he
     What is left out is not set; the method is then GET. Bounds: {connect_timeout_ms, \
     first_byte_timeout_ms, between_bytes_timeout_ms}. {drop_body: true} drops the request's body \
     instead of finishing it; {no_body: true} never takes it. {read} is all, none or the most bytes to \
-    read; {read_pause_ms} comes before each read. Tells ok or the name of the error, and as details {step, error, detail, \
+    read; {read_pause_ms} comes before each read. Tells ok or the name of the error, and as details \
+    {step, error, detail, \
     bodyError, status, headers, body, bodyBytes, trailers}, counts by outcome beside the last with \
     {times}. The step is done, or set-method, set-scheme, set-authority, set-path, append-header, \
     set-connect-timeout, set-first-byte-timeout, set-between-bytes-timeout, request-body, handle, \
