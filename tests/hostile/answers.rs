@@ -382,7 +382,9 @@ async fn s5_a_plugin_that_never_says_what_its_tools_are_is_not_loaded() {
         definitions: spin.to_owned(),
         ..Module::default()
     };
-    let (engine, fixture) = (own_engine(1), Fixture::new(&[]));
+    let engine = own_engine(1);
+    // However busy the machine is, the CPU is used up first.
+    let fixture = Fixture::new(&[]).limit("deadline_ms", 300_000);
     match load_on(&engine, &fixture, "made", module.component()).await {
         Err(EngineError::Definitions { reason, .. }) => {
             assert_eq!(reason, "LIMIT_CPU: the call used up cpu_ms = 10000");
