@@ -51,7 +51,11 @@ impl Tools {
             name: "commands".to_owned(),
             bytes: guest("commands.wasm"),
             handles: Handles::open(&grant, &workspace).unwrap(),
-            limits: Limits::default(),
+            limits: Limits {
+                // What sorting 64 MiB takes.
+                memory_bytes: 512 * 1024 * 1024,
+                ..Limits::default()
+            },
             config: JsonObject::new(),
         };
         let plugin: Plugin = threads.block_on(engine.load(source)).unwrap();
