@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::support::root;
 
 /// Who may depend on which of our crates, and on which guarded dependencies.
-const IMPORTS: [(&str, &[&str], &[&str]); 6] = [
+const IMPORTS: [(&str, &[&str], &[&str]); 7] = [
     ("host/contract", &[], &["serde", "serde_json", "thiserror"]),
     (
         "host/sandbox",
@@ -81,8 +81,25 @@ const IMPORTS: [(&str, &[&str], &[&str]); 6] = [
         ],
     ),
     (
+        "host/mcp",
+        &["tidegate", "tidegate-contract", "tidegate-sandbox"],
+        &[
+            "bytes",
+            "http",
+            "http-body",
+            "http-body-util",
+            "rmcp",
+            "serde",
+            "serde_json",
+            "thiserror",
+            "tokio",
+            "tokio-util",
+            "tracing",
+        ],
+    ),
+    (
         "host/worker",
-        &["tidegate-contract", "tidegate-sandbox"],
+        &["tidegate", "tidegate-contract", "tidegate-sandbox"],
         &[
             "cap-fs-ext",
             "cap-std",
@@ -92,6 +109,9 @@ const IMPORTS: [(&str, &[&str], &[&str]); 6] = [
             "sha2",
             "subtle",
             "thiserror",
+            "tokio",
+            "tokio-util",
+            "tracing",
             "unicode-normalization",
         ],
     ),
@@ -101,21 +121,32 @@ const IMPORTS: [(&str, &[&str], &[&str]); 6] = [
             "tidegate",
             "tidegate-contract",
             "tidegate-engine",
+            "tidegate-mcp",
             "tidegate-sandbox",
+            "tidegate-worker",
         ],
         &[
             "anyhow",
+            "axum",
+            "bytes",
             "clap",
             "clap_complete",
             "clap_mangen",
+            "http",
+            "http-body",
+            "http-body-util",
+            "hyper",
+            "hyper-util",
             "indicatif",
             "serde",
             "serde-saphyr",
             "serde_json",
+            "sha2",
             "signal-hook",
             "thiserror",
             "tokio",
             "tokio-util",
+            "tower-service",
             "tracing",
             "tracing-subscriber",
         ],
