@@ -13,3 +13,4 @@ mod orders;
 mod protocols;
 mod seed;
 mod tenants;
+mod typed;

@@ -114,6 +114,15 @@ impl ToolOutcome {
         }
     }
 
+    /// A success that is data.
+    #[must_use]
+    pub fn data(structured_content: Value) -> Self {
+        Self {
+            structured_content: Some(structured_content),
+            ..Self::bare(Status::Success, None)
+        }
+    }
+
     /// A failure of the tool's business.
     #[must_use]
     pub fn failed(failure: Failure) -> Self {

@@ -3,6 +3,9 @@
 //! Driven by one thread from start to end, which may block: the guest, its host calls and the CPU
 //! clock that bounds it are all that thread's.
 
+mod command;
+mod typed;
+
 use tidegate_contract::limits::Limits;
 use tidegate_contract::{
     CallError, Delivery, DeliveryId, Failure, JsonObject, OutputReceipt, Problem, ReceiptStatus,
@@ -79,6 +82,18 @@ fn limits(loaded: &Loaded, watch: &Watch) -> Limits {
     }
 }
 
+/// A tool of a component that knows nothing of the plugin contract.
+fn foreign(loaded: &Loaded, asked: Asked<'_>, watch: Watch) -> Result<ToolOutcome, CallError> {
+    let exports = &loaded.code()?.exports;
+    match (&exports.typed, &exports.command) {
+        (Some(exports), _) => typed::tool(loaded, exports, asked, watch),
+        (None, Some(indices)) => command::tool(loaded, indices, asked, watch),
+        (None, None) => Err(CallError::UnknownTool {
+            name: asked.name.to_owned(),
+        }),
+    }
+}
+
 /// What the two exports of a tool call come to together.
 enum Executed {
     Refused(Vec<tools::Problem>),
@@ -92,13 +107,9 @@ pub(crate) fn tool(
     watch: Watch,
 ) -> Result<ToolOutcome, CallError> {
     let code = loaded.code()?;
-    let tools = code
-        .exports
-        .tools
-        .as_ref()
-        .ok_or_else(|| CallError::UnknownTool {
-            name: asked.name.to_owned(),
-        })?;
+    let Some(tools) = &code.exports.tools else {
+        return foreign(loaded, asked, watch);
+    };
     let limits = limits(loaded, &watch);
     let mut store = begin(loaded, asked.id, watch, Program::Tool)?;
     let end = run(loaded, &mut store, |store| {

@@ -7,10 +7,11 @@ use tidegate_contract::CallError;
 use wasmtime::component::{Component, InstancePre};
 
 use crate::admission::Need;
+use crate::digest::digest;
 use crate::engine::{MAX_MEMORIES, MAX_TABLES, Shared};
 use crate::error::EngineError;
 use crate::exports::Exports;
-use crate::plugin::{Reread, digest};
+use crate::plugin::Reread;
 use crate::store::CallState;
 
 /// What every call of a plugin is instantiated from.

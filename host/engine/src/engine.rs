@@ -19,8 +19,9 @@ use crate::cache::Cache;
 use crate::code;
 use crate::command::{self, CommandComponent};
 use crate::courtesy;
+use crate::digest::digest;
 use crate::error::EngineError;
-use crate::plugin::{self, Plugin, PluginSource, Reread};
+use crate::plugin::{Plugin, PluginSource, Reread};
 use crate::saturating::to_usize;
 use crate::store::CallState;
 use crate::ticker::Ticker;
@@ -209,7 +210,7 @@ impl Engine {
         bytes: &[u8],
         commands: &[&str],
     ) -> Result<CommandComponent, EngineError> {
-        let component = code::component(&self.0, name, bytes, &plugin::digest(bytes))?.0;
+        let component = code::component(&self.0, name, bytes, &digest(bytes))?.0;
         let pre = code::instantiable(&self.0, name, &component)?;
         let run = CommandIndices::new(&pre).map_err(|error| EngineError::Shape {
             plugin: name.to_owned(),

@@ -44,9 +44,10 @@ pub enum EngineError {
         #[source]
         source: wasmtime::Error,
     },
-    /// The component exports neither tools nor a sink.
+    /// The component exports nothing that could be a tool or a sink.
     #[error(
-        "plugin `{plugin}` exports neither tidegate:plugin/tools@0.1.0 nor tidegate:plugin/sink@0.1.0"
+        "plugin `{plugin}` exports neither tidegate:plugin/tools@0.1.0 nor tidegate:plugin/sink@0.1.0, \
+         no function whose types JSON can carry, and no wasi:cli/run"
     )]
     NothingExported {
         /// The plugin's name.

@@ -5,9 +5,12 @@ use wasmtime::component::{
     ComponentExportIndex, ComponentType, Instance, InstancePre, Lower, TypedFunc,
 };
 
+use wasmtime_wasi::p2::bindings::sync::CommandIndices;
+
 use crate::bindings::exports::tidegate::plugin::{sink, tools};
 use crate::error::EngineError;
 use crate::store::CallState;
+use crate::typed::Typed;
 
 const TOOLS: &str = "tidegate:plugin/tools@0.1.0";
 const SINK: &str = "tidegate:plugin/sink@0.1.0";
@@ -16,6 +19,10 @@ const SINK: &str = "tidegate:plugin/sink@0.1.0";
 pub(crate) struct Exports {
     pub(crate) tools: Option<ToolExports>,
     pub(crate) sink: Option<sink::GuestIndices>,
+    /// Of a component without either: its own functions.
+    pub(crate) typed: Option<Typed>,
+    /// Of a component without any of these: that it is a command.
+    pub(crate) command: Option<CommandIndices>,
 }
 
 /// The functions of `tools`. A call looks up the two it makes: comparing the types of one that is
@@ -61,12 +68,29 @@ impl Exports {
             .then(|| sink::GuestIndices::new(pre))
             .transpose()
             .map_err(shape)?;
-        if tools.is_none() && sink.is_none() {
-            return Err(EngineError::NothingExported {
-                plugin: name.to_owned(),
-            });
+        let own = Self {
+            tools,
+            sink,
+            typed: None,
+            command: None,
+        };
+        if own.tools.is_some() || own.sink.is_some() {
+            return Ok(own);
         }
-        Ok(Self { tools, sink })
+        let typed = Typed::find(pre.component()).map_err(|collision| EngineError::Shape {
+            plugin: name.to_owned(),
+            reason: collision.to_string(),
+        })?;
+        if typed.is_some() {
+            return Ok(Self { typed, ..own });
+        }
+        let command = CommandIndices::new(pre).ok();
+        if command.is_some() {
+            return Ok(Self { command, ..own });
+        }
+        Err(EngineError::NothingExported {
+            plugin: name.to_owned(),
+        })
     }
 }
 

@@ -4,7 +4,6 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sha2::{Digest as _, Sha256};
 use tidegate_contract::limits::Limits;
 use tidegate_contract::{
     CallError, Delivery, JsonObject, OutputReceipt, Tenant, ToolCall, ToolDefinition, ToolName,
@@ -17,8 +16,10 @@ use crate::admission::{Claim, Need, Permit};
 use crate::call::{self, Unsaid};
 use crate::code::{self, Code, LazyCode};
 use crate::command::Executor;
+use crate::command_tool;
 use crate::convert;
 use crate::courtesy::Courtesy;
+use crate::digest::digest;
 use crate::engine::Shared;
 use crate::error::EngineError;
 use crate::exports::Asked;
@@ -66,6 +67,7 @@ pub(crate) struct Loaded {
     compiled: bool,
     definitions: Arc<[ToolDefinition]>,
     is_sink: bool,
+    is_command: bool,
     /// What one instance takes of the engine's pool.
     code_need: Need,
     /// What one call takes: its instance, and that of one command.
@@ -120,6 +122,7 @@ impl Plugin {
             code_need: code.need(),
             need: code.need(),
             is_sink: code.exports.sink.is_some(),
+            is_command: code.exports.command.is_some(),
             engine: Arc::clone(engine),
             setup: setup(Handles::default(), loading_limits(&limits))?,
             code: Arc::new(LazyCode::ready(code)),
@@ -168,14 +171,20 @@ impl Plugin {
             bytes: _,
         } = source;
         let setup = Setup::new(&name, handles, limits, &config).map_err(EngineError::Threads)?;
+        let definitions = if summary.is_command {
+            command_definitions(&name)?
+        } else {
+            summary.definitions
+        };
         Ok(Self(Arc::new(Loaded {
             engine: Arc::clone(engine),
             setup: Arc::new(setup),
             code: Arc::new(LazyCode::when_called(reread)),
             digest: digest.into(),
             compiled: false,
-            definitions: summary.definitions.into(),
+            definitions: definitions.into(),
             is_sink: summary.is_sink,
+            is_command: summary.is_command,
             code_need: summary.need,
             need: summary.need,
         })))
@@ -378,6 +387,7 @@ impl Loaded {
             compiled: self.compiled,
             definitions: Arc::clone(&self.definitions),
             is_sink: self.is_sink,
+            is_command: self.is_command,
             code_need: self.code_need,
             need: self.need,
         }
@@ -387,6 +397,7 @@ impl Loaded {
         Summary {
             definitions: self.definitions.to_vec(),
             is_sink: self.is_sink,
+            is_command: self.is_command,
             need: self.code_need,
         }
     }
@@ -398,6 +409,16 @@ impl Loaded {
     }
 }
 
+/// The one tool of a command.
+fn command_definitions(plugin: &str) -> Result<Vec<ToolDefinition>, EngineError> {
+    let definition = command_tool::definition(plugin).ok_or_else(|| EngineError::Definitions {
+        plugin: plugin.to_owned(),
+        reason: "a command is a tool with the plugin's name, and this is no name of a tool"
+            .to_owned(),
+    });
+    Ok(vec![definition?])
+}
+
 /// A plugin with limits tighter than the defaults still has to say what its tools are: its calls
 /// then fail with the limit's name instead of its start.
 fn loading_limits(limits: &Limits) -> Limits {
@@ -406,6 +427,17 @@ fn loading_limits(limits: &Limits) -> Limits {
 
 fn definitions(loaded: &Loaded) -> Result<Vec<ToolDefinition>, EngineError> {
     let plugin = || loaded.setup.plugin.to_string();
+    let exports = loaded.code().map(|code| &code.exports);
+    let exports = exports.map_err(|source| EngineError::Ask {
+        plugin: plugin(),
+        source,
+    })?;
+    if let Some(typed) = &exports.typed {
+        return Ok(typed.definitions());
+    }
+    if exports.command.is_some() {
+        return command_definitions(&loaded.setup.plugin);
+    }
     let limits = &loaded.setup.limits;
     let deadline = Deadline::after_ms(limits.deadline_ms);
     let cpu_budget = Duration::from_millis(limits.cpu_ms);
@@ -429,41 +461,4 @@ fn definitions(loaded: &Loaded) -> Result<Vec<ToolDefinition>, EngineError> {
         plugin: plugin(),
         reason,
     })
-}
-
-/// SHA-256 of a component's bytes in lower-case hex: what names it in caches, pins and logs.
-#[must_use]
-pub fn digest(bytes: &[u8]) -> String {
-    hex(&Sha256::digest(bytes))
-}
-
-/// Takes the [`digest`] of bytes that come in pieces.
-#[derive(Clone, Debug, Default)]
-pub struct Digester(Sha256);
-
-impl Digester {
-    /// Takes the next piece.
-    pub fn take(&mut self, piece: &[u8]) {
-        self.0.update(piece);
-    }
-
-    /// The digest of all pieces.
-    #[must_use]
-    pub fn finish(self) -> String {
-        hex(&self.0.finalize())
-    }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-
-    bytes
-        .iter()
-        .fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-            // Writing to a string can't fail.
-            if write!(text, "{byte:02x}").is_err() {
-                text.clear();
-            }
-            text
-        })
 }

@@ -18,6 +18,11 @@ pub(crate) enum Program {
     Tool,
     /// A sink that was granted the process's standard output.
     Sink(LineSink),
+    /// A tool that is a command of its own: what it prints is its result.
+    Standalone {
+        arguments: Vec<String>,
+        stdin: Bytes,
+    },
     /// A command, the first argument being its name.
     Command {
         arguments: Vec<String>,

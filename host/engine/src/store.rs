@@ -12,6 +12,7 @@ use tidegate_sandbox::{Access, Folder, Handles};
 use wasmtime::component::ResourceTable;
 use wasmtime::{Store, UpdateDeadline};
 use wasmtime_wasi::filesystem::{WasiFilesystemCtx, WasiFilesystemCtxView};
+use wasmtime_wasi::p2::pipe::MemoryInputPipe;
 use wasmtime_wasi::sockets::WasiSocketsCtxView;
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder};
 use wasmtime_wasi_http::WasiHttpCtxView;
@@ -229,6 +230,11 @@ impl CallState {
             Program::Sink(sink) => wasi
                 .arg(&*self.setup.plugin)
                 .stdout(Lines::new(sink.clone(), to_usize(limits.stdout_bytes)))
+                .stderr(self.stderr.insert(capture(limits.stderr_bytes)).clone()),
+            Program::Standalone { arguments, stdin } => wasi
+                .args(arguments)
+                .stdin(MemoryInputPipe::new(stdin.clone()))
+                .stdout(self.stdout.insert(capture(limits.stdout_bytes)).clone())
                 .stderr(self.stderr.insert(capture(limits.stderr_bytes)).clone()),
             Program::Tool => wasi
                 .arg(&*self.setup.plugin)

@@ -15,6 +15,8 @@ use crate::admission::Need;
 pub(crate) struct Summary {
     pub(crate) definitions: Vec<ToolDefinition>,
     pub(crate) is_sink: bool,
+    /// Whether it is a command: its one tool has the plugin's name, which is the operator's.
+    pub(crate) is_command: bool,
     /// What one call takes of the engine's pool.
     pub(crate) need: Need,
 }
@@ -27,6 +29,7 @@ impl Summary {
         json!({
             "tools": self.definitions,
             "sink": self.is_sink,
+            "command": self.is_command,
             "memories": self.need.memories,
             "tables": self.need.tables,
         })
@@ -50,6 +53,7 @@ impl Summary {
         Some(Self {
             definitions: tools.into_iter().map(definition).collect::<Option<_>>()?,
             is_sink: summary.get("sink")?.as_bool()?,
+            is_command: summary.get("command")?.as_bool()?,
             need: Need {
                 calls: 1,
                 memories: number(summary.get("memories")?)?,
@@ -114,6 +118,7 @@ mod tests {
                 },
             ],
             is_sink: true,
+            is_command: false,
             need: Need {
                 calls: 1,
                 memories: 2,

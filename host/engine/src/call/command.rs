@@ -1,0 +1,72 @@
+//! A call of a component that is a command: arguments and standard input in, bounded output out
+//! (SPEC T7, R4, R5).
+
+use tidegate_contract::text::BoundedText;
+use tidegate_contract::{CallError, ToolOutcome};
+use wasmtime_wasi::I32Exit;
+use wasmtime_wasi::p2::bindings::sync::CommandIndices;
+
+use super::{begin, ended, run};
+use crate::command_tool::{self, Arguments};
+use crate::ending::Ending;
+use crate::exports::Asked;
+use crate::plugin::Loaded;
+use crate::program::Program;
+use crate::report;
+use crate::secrets;
+use crate::streams::Capture;
+use crate::watch::Watch;
+
+/// Runs the command once.
+pub(super) fn tool(
+    loaded: &Loaded,
+    indices: &CommandIndices,
+    asked: Asked<'_>,
+    watch: Watch,
+) -> Result<ToolOutcome, CallError> {
+    let Arguments { args, stdin } =
+        command_tool::read(asked.arguments).map_err(|problem| CallError::InvalidArguments {
+            problems: vec![problem],
+        })?;
+    let limits = super::limits(loaded, &watch);
+    let arguments = [vec![asked.name.to_owned()], args.clone()].concat();
+    let program = Program::Standalone {
+        arguments,
+        stdin: stdin.into(),
+    };
+    let code = loaded.code()?;
+    let mut store = begin(loaded, asked.id, watch, program)?;
+    let end = run(loaded, &mut store, |store| {
+        let instance = code.pre.instantiate(&mut *store)?;
+        let command = indices.load(&mut *store, &instance)?;
+        match command.wasi_cli_run().call_run(&mut *store) {
+            Ok(Ok(())) => Ok(0),
+            Ok(Err(())) => Ok(1),
+            Err(error) => match error.downcast_ref::<I32Exit>() {
+                Some(I32Exit(code)) => Ok(u8::try_from(*code).unwrap_or(u8::MAX)),
+                None => Err(error),
+            },
+        }
+    });
+    let mut outcome = match end {
+        Ok(exit_code) => {
+            let state = store.data_mut();
+            let output = [state.stdout.take(), state.stderr.take()].map(printed);
+            command_tool::outcome(asked.name, &args, exit_code, output)
+        }
+        Err(Ending::Breach(breach)) => Ok(ended(breach, &limits)),
+        Err(Ending::Trap(failure)) => Ok(ToolOutcome::failed(failure)),
+        Err(Ending::Host(reason)) => Err(CallError::HostFault { reason }),
+    };
+    match &mut outcome {
+        Ok(outcome) => report::attach(&mut outcome.metadata, store.into_data()),
+        Err(_) => report::log(store.into_data()),
+    }
+    let secrets = &loaded.setup.handles.secrets;
+    secrets::withhold(secrets, outcome, |outcome| serde_json::to_value(outcome))
+}
+
+/// What a stream kept; nothing where the command never asked for it.
+fn printed(stream: Option<Capture>) -> BoundedText {
+    stream.map_or_else(|| BoundedText::new("", 0), |stream| stream.take())
+}
