@@ -216,6 +216,7 @@ fn caller(tenant: &str, allow: &[&str]) -> InvokeOptions {
             tenant: Tenant::new(tenant).unwrap(),
             grant: Some(grant.into()),
             concurrency: NonZeroU32::new(1),
+            ..Caller::default()
         },
         ..InvokeOptions::default()
     }

@@ -185,6 +185,7 @@ async fn unchecked(
         cancel: CancellationToken::new(),
         tenant: Tenant::default(),
         run_on: RunOn::GuestThread,
+        shelf: None,
     };
     plugin.call_tool(&call.name, &call, options).await
 }

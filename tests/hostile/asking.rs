@@ -110,6 +110,7 @@ pub(super) async fn call_plugin(plugin: &Plugin) -> Result<ToolOutcome, CallErro
         deadline: plugin.deadline(),
         cancel: CancellationToken::new(),
         tenant: Tenant::default(),
+        shelf: None,
         run_on: RunOn::GuestThread,
     };
     let call = call("t", json!({}));

@@ -14,11 +14,12 @@ use crate::workspace::Workspace;
 const MANIFEST: &str = "guests/rust/Cargo.toml";
 
 /// The packages of guests that have tests of their own.
-const TESTED: [&str; 7] = [
+const TESTED: [&str; 8] = [
     "commands",
     "delivery",
     "exchange",
     "file",
+    "outline",
     "posix",
     "web-search",
     "webhook",

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context as _, bail};
 use tidegate::{
-    Audit, AuditEvent, ComponentSink, ComponentTool, Engine, EngineSettings, Executor, Handles,
-    Plugin, PluginSource, Runtime, RuntimeOptions, SchemaCheck, Sinks, ToolRegistry, Workspace,
+    Audit, AuditEvent, ComponentSink, ComponentTool, ComponentWorker, Engine, EngineSettings,
+    Executor, Handles, Plugin, PluginSource, Runtime, RuntimeOptions, SchemaCheck, Sinks,
+    ToolRegistry, Workers, Workspace,
 };
 use tidegate_contract::grant::{Grant, parse_allow};
 use tidegate_contract::{Limits, Names};
@@ -92,6 +93,7 @@ struct Assembly<'a> {
     /// The digest of each carried plugin, in the order of [`BUILTINS`]: hashed once, asked for each tool.
     carried: [String; BUILTINS.len()],
     sinks: Sinks,
+    workers: Workers,
     prints: bool,
     default_limits: Limits,
     planned: Vec<PlannedPlugin>,
@@ -127,6 +129,7 @@ impl<'a> Assembly<'a> {
                 .each_ref()
                 .map(|builtin| tidegate_engine::digest(builtin.bytes)),
             sinks: Sinks::default(),
+            workers: Workers::default(),
             prints: false,
             default_limits: wanted::limits(arguments, loaded, &LimitValues::default())?,
             planned: Vec::new(),
@@ -183,6 +186,9 @@ impl<'a> Assembly<'a> {
             Some(sink) => self.insert_sink(&wanted.name, sink, wanted.prints, &plugin),
             None if wanted.role == Role::Sink => bail!("`{}` exports no sink", wanted.name),
             None => {}
+        }
+        if let Some(worker) = ComponentWorker::new(&plugin) {
+            self.workers.insert(&*wanted.name, worker);
         }
         let tools = self.origins.iter();
         let tools = tools.filter(|(_, plugin)| **plugin == wanted.name);
@@ -306,6 +312,7 @@ impl<'a> Assembly<'a> {
             sandbox: self.sandbox,
             tools: self.tools,
             sinks: self.sinks,
+            workers: self.workers,
             concurrency,
             queue,
             engine: Some(self.engine),

@@ -8,15 +8,15 @@ use tidegate_contract::grant::{Grant, Names};
 use crate::config::Grants;
 
 /// What a plugin gets of the sandbox: what its written grants leave, else what its tools declare. A
-/// sink can't declare, and gets the sandbox. A written grant that the sandbox does not cover attaches
-/// to nothing, and is an error instead of a silent denial (CASES WA18).
+/// sink, and a worker without tools, can't declare, and get the sandbox. A written grant that the
+/// sandbox does not cover attaches to nothing, and is an error instead of a silent denial (CASES WA18).
 pub(crate) fn plugin_grant(
     sandbox: &Grant,
     written: Option<&Grants>,
     plugin: &Plugin,
 ) -> anyhow::Result<Grant> {
     let Some(written) = written else {
-        return Ok(if plugin.is_sink() {
+        return Ok(if plugin.is_sink() || is_worker_alone(plugin) {
             sandbox.clone()
         } else {
             declared(sandbox, plugin)
@@ -57,6 +57,10 @@ pub(crate) fn plugin_grant(
         bail!("`stdout` is not in the sandbox; add it to `sandbox` or --allow");
     }
     Ok(sandbox.narrow(&asked))
+}
+
+fn is_worker_alone(plugin: &Plugin) -> bool {
+    plugin.is_worker() && plugin.definitions().is_empty()
 }
 
 /// What the effects of a plugin's tools say it touches. The environment can't be declared.

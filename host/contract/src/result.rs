@@ -267,8 +267,9 @@ impl ToolOutcome {
 }
 
 /// The keys of `metadata` that only the host writes: what a tool printed (`stdout`, `stderr`), what
-/// it was denied (`denied`) and what was dropped of its log (`log`).
-pub const HOST_METADATA: [&str; 4] = ["stdout", "stderr", "denied", "log"];
+/// it was denied (`denied`), what was dropped of its log (`log`) and what of the result is in an artifact
+/// (`omitted`).
+pub const HOST_METADATA: [&str; 5] = ["stdout", "stderr", "denied", "log", "omitted"];
 
 /// What is left of a bound while the values of one outcome are counted.
 pub(crate) struct Room {

@@ -17,6 +17,7 @@ wasmtime::component::bindgen!({
             import tidegate:plugin/parts@0.1.0;
             export tidegate:plugin/tools@0.1.0;
             export tidegate:plugin/sink@0.1.0;
+            export tidegate:plugin/worker@0.1.0;
         }
     ",
     world: "tidegate:host/host",

@@ -19,6 +19,10 @@ pub(crate) enum Breach {
     Handles,
     HostAllocation,
     Result,
+    /// Larger than what is kept of a result.
+    KeptResult,
+    /// Larger than what can be taken from the guest at once.
+    LiftedResult,
     HttpRequests,
     HttpResponse,
     HttpHeaders,
@@ -35,7 +39,7 @@ impl Breach {
             Self::Instances => "LIMIT_INSTANCES",
             Self::Handles => "LIMIT_HANDLES",
             Self::HostAllocation => "LIMIT_HOST_ALLOCATION",
-            Self::Result => "LIMIT_RESULT",
+            Self::Result | Self::KeptResult | Self::LiftedResult => "LIMIT_RESULT",
             Self::HttpRequests | Self::HttpResponse | Self::HttpHeaders => "LIMIT_HTTP",
         }
     }
@@ -76,6 +80,14 @@ impl Breach {
                 limits.host_allocation_bytes
             ),
             Self::Result => return Failure::result_too_large(limits.result_bytes),
+            Self::KeptResult => format!(
+                "the result is larger than artifact_bytes = {}",
+                limits.artifact_bytes
+            ),
+            Self::LiftedResult => format!(
+                "the result is larger than host_allocation_bytes = {}",
+                limits.host_allocation_bytes
+            ),
             Self::HttpRequests => format!(
                 "the call made more than http_requests = {}",
                 limits.http_requests

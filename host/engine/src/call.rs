@@ -11,11 +11,13 @@ use tidegate_contract::{
     CallError, Delivery, DeliveryId, Failure, JsonObject, OutputReceipt, Problem, ReceiptStatus,
     ToolOutcome,
 };
+use tidegate_sandbox::Shelf;
 use wasmtime::Store;
 
+use crate::artifacts::Keeping;
 use crate::bindings::exports::tidegate::plugin::{sink, tools};
 use crate::breach::Breach;
-use crate::convert;
+use crate::convert::{self, Broken};
 use crate::ending::{self, Ending};
 use crate::exports::Asked;
 use crate::plugin::Loaded;
@@ -26,7 +28,7 @@ use crate::store::{self, CallState};
 use crate::watch::Watch;
 
 /// A store ready for one guest, or the bound that is passed already.
-fn begin(
+pub(crate) fn begin(
     loaded: &Loaded,
     call_id: &str,
     watch: Watch,
@@ -46,7 +48,7 @@ fn begin(
 /// Runs a guest while the engine's clock ticks: the value, or why there is none.
 ///
 /// A computing guest is ended by the epoch callback, a waiting one by the host call it waits in.
-fn run<T>(
+pub(crate) fn run<T>(
     loaded: &Loaded,
     store: &mut Store<CallState>,
     guest: impl FnOnce(&mut Store<CallState>) -> wasmtime::Result<T>,
@@ -75,7 +77,7 @@ fn traced<T>(span: tracing::Span, step: impl FnOnce() -> T) -> T {
 }
 
 /// The limits of one call: the plugin's, with the deadline that its caller set.
-fn limits(loaded: &Loaded, watch: &Watch) -> Limits {
+pub(crate) fn limits(loaded: &Loaded, watch: &Watch) -> Limits {
     Limits {
         deadline_ms: watch.deadline().after_ms,
         ..loaded.setup.limits
@@ -83,11 +85,16 @@ fn limits(loaded: &Loaded, watch: &Watch) -> Limits {
 }
 
 /// A tool of a component that knows nothing of the plugin contract.
-fn foreign(loaded: &Loaded, asked: Asked<'_>, watch: Watch) -> Result<ToolOutcome, CallError> {
+fn foreign(
+    loaded: &Loaded,
+    asked: Asked<'_>,
+    watch: Watch,
+    shelf: Option<Shelf>,
+) -> Result<ToolOutcome, CallError> {
     let exports = &loaded.code()?.exports;
     match (&exports.typed, &exports.command) {
-        (Some(exports), _) => typed::tool(loaded, exports, asked, watch),
-        (None, Some(indices)) => command::tool(loaded, indices, asked, watch),
+        (Some(exports), _) => typed::tool(loaded, (exports, asked), watch, shelf),
+        (None, Some(indices)) => command::tool(loaded, (indices, asked), watch, shelf),
         (None, None) => Err(CallError::UnknownTool {
             name: asked.name.to_owned(),
         }),
@@ -105,13 +112,15 @@ pub(crate) fn tool(
     loaded: &Loaded,
     asked: Asked<'_>,
     watch: Watch,
+    shelf: Option<Shelf>,
 ) -> Result<ToolOutcome, CallError> {
     let code = loaded.code()?;
     let Some(tools) = &code.exports.tools else {
-        return foreign(loaded, asked, watch);
+        return foreign(loaded, asked, watch, shelf);
     };
     let limits = limits(loaded, &watch);
     let mut store = begin(loaded, asked.id, watch, Program::Tool)?;
+    store.data_mut().keeping = Keeping::with_result(shelf, &limits);
     let end = run(loaded, &mut store, |store| {
         let instance = traced(tracing::debug_span!("instantiate"), || {
             code.pre.instantiate(&mut *store)
@@ -127,33 +136,65 @@ pub(crate) fn tool(
         })?;
         Ok(Executed::Outcome(outcome))
     });
-    let mut outcome = outcome_of(end, &limits).and_then(|outcome| not_refused(outcome, &mut store));
-    match &mut outcome {
-        Ok(outcome) => report::attach(&mut outcome.metadata, store.into_data()),
-        Err(_) => report::log(store.into_data()),
-    }
-    let secrets = &loaded.setup.handles.secrets;
-    secrets::withhold(secrets, outcome, |outcome| serde_json::to_value(outcome))
+    let kept_bytes = store.data().keeping.result_bytes;
+    let outcome = outcome_of(end, &limits, kept_bytes, executed);
+    let outcome = outcome.and_then(|outcome| not_refused(outcome, &mut store));
+    finish(loaded, outcome, store)
 }
 
-fn outcome_of(end: Result<Executed, Ending>, limits: &Limits) -> Result<ToolOutcome, CallError> {
+/// What a guest's end means for the caller. With `kept_bytes` an outcome may be as large as that: what
+/// is over `result_bytes` of it is kept.
+fn outcome_of<T>(
+    end: Result<T, Ending>,
+    limits: &Limits,
+    kept_bytes: Option<u64>,
+    read: impl FnOnce(T, &Limits) -> Result<Result<ToolOutcome, Broken>, CallError>,
+) -> Result<ToolOutcome, CallError> {
+    let reading = Limits {
+        result_bytes: kept_bytes.unwrap_or(limits.result_bytes),
+        ..*limits
+    };
+    let too_large = match kept_bytes {
+        Some(_) => Breach::KeptResult,
+        None => Breach::Result,
+    };
     match end {
-        Ok(Executed::Refused(problems)) if problems.is_empty() => {
-            let reason = "`validate` refused the arguments without naming a problem".to_owned();
-            Err(CallError::InvalidResult { reason })
-        }
-        Ok(Executed::Refused(problems)) => Err(CallError::InvalidArguments {
-            problems: refusal(problems),
-        }),
-        Ok(Executed::Outcome(outcome)) => match convert::outcome(outcome, limits) {
+        Ok(value) => match read(value, &reading)? {
             Ok(outcome) => Ok(outcome),
-            Err(convert::Broken::TooLarge) => Ok(ended(Breach::Result, limits)),
-            Err(convert::Broken::Contract(reason)) => Err(CallError::InvalidResult { reason }),
+            Err(Broken::TooLarge) => Ok(ended(too_large, limits)),
+            Err(Broken::Contract(reason)) => Err(CallError::InvalidResult { reason }),
         },
         Err(Ending::Breach(breach)) => Ok(ended(breach, limits)),
         Err(Ending::Trap(failure)) => Ok(ToolOutcome::failed(failure)),
         Err(Ending::Host(reason)) => Err(CallError::HostFault { reason }),
     }
+}
+
+fn executed(executed: Executed, limits: &Limits) -> Result<Result<ToolOutcome, Broken>, CallError> {
+    match executed {
+        Executed::Refused(problems) if problems.is_empty() => {
+            let reason = "`validate` refused the arguments without naming a problem".to_owned();
+            Err(CallError::InvalidResult { reason })
+        }
+        Executed::Refused(problems) => Err(CallError::InvalidArguments {
+            problems: refusal(problems),
+        }),
+        Executed::Outcome(outcome) => Ok(convert::outcome(outcome, limits)),
+    }
+}
+
+/// Adds what the host has to say of the call, and keeps back what holds a secret.
+fn finish(
+    loaded: &Loaded,
+    mut outcome: Result<ToolOutcome, CallError>,
+    store: Store<CallState>,
+) -> Result<ToolOutcome, CallError> {
+    match &mut outcome {
+        Ok(outcome) => report::attach(&mut outcome.metadata, store.into_data()),
+        Err(_) => report::log(store.into_data()),
+    }
+    let secrets = &loaded.setup.handles.secrets;
+    secrets::withhold(secrets, outcome, secrets::is_in_outcome)
 }
 
 /// A plugin whose command was not run, and that says no more than that, has refused the call (SPEC R5).
@@ -194,6 +235,7 @@ pub(crate) fn delivery(
     loaded: &Loaded,
     delivery: &Delivery,
     watch: Watch,
+    shelf: Option<Shelf>,
 ) -> Result<OutputReceipt, CallError> {
     let code = loaded.code()?;
     let Some(indices) = code.exports.sink.as_ref() else {
@@ -208,6 +250,7 @@ pub(crate) fn delivery(
     let stdout = loaded.setup.handles.stdout.clone();
     let program = stdout.map_or(Program::Tool, Program::Sink);
     let mut store = begin(loaded, id, watch, program)?;
+    store.data_mut().keeping = Keeping::on(shelf, &limits);
     let end = run(loaded, &mut store, |store| {
         let instance = code.pre.instantiate(&mut *store)?;
         let sink = indices.load(&mut *store, &instance)?;
@@ -224,7 +267,9 @@ pub(crate) fn delivery(
         Err(_) => report::log(store.into_data()),
     }
     let secrets = &loaded.setup.handles.secrets;
-    secrets::withhold(secrets, receipt, |receipt| serde_json::to_value(receipt))
+    secrets::withhold(secrets, receipt, |secret, receipt| {
+        serde_json::to_value(receipt).map_or(true, |receipt| secret.is_in_value(&receipt))
+    })
 }
 
 fn receipt_of(
@@ -235,13 +280,13 @@ fn receipt_of(
     let invalid = |reason| CallError::InvalidReceipt { reason };
     let receipt = convert::receipt(receipt, limits).map_err(|broken| {
         invalid(match broken {
-            convert::Broken::TooLarge => {
+            Broken::TooLarge => {
                 format!(
                     "the receipt is larger than result_bytes = {}",
                     limits.result_bytes
                 )
             }
-            convert::Broken::Contract(reason) => reason,
+            Broken::Contract(reason) => reason,
         })
     })?;
     receipt
@@ -286,6 +331,11 @@ pub(crate) fn definitions(
         let instance = code.pre.instantiate(&mut *store)?;
         if let Some(sink) = &code.exports.sink
             && let Err(error) = sink.load(&mut *store, &instance)
+        {
+            return Ok(Said::Shape(error));
+        }
+        if let Some(worker) = &code.exports.worker
+            && let Err(error) = worker.load(&mut *store, &instance)
         {
             return Ok(Said::Shape(error));
         }

@@ -186,6 +186,16 @@ pub(crate) fn outcome(outcome: wit::Outcome, limits: &Limits) -> Result<ToolOutc
     Ok(converted)
 }
 
+/// The value that a worker returns.
+pub(crate) fn value(text: &str, limits: &Limits) -> Result<Value, Broken> {
+    Reader::new(limits).json(text, "value")
+}
+
+/// Why a worker has no value.
+pub(crate) fn failure(failure: wit::Failure, limits: &Limits) -> Result<Failure, Broken> {
+    Reader::new(limits).failure(failure)
+}
+
 fn status(status: wit::Status) -> Status {
     match status {
         wit::Status::Success => Status::Success,

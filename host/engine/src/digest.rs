@@ -1,4 +1,4 @@
-//! The digest that names a component in caches, pins and logs.
+//! SHA-256 as the host writes it: lower-case hex.
 
 use sha2::{Digest as _, Sha256};
 

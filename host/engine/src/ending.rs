@@ -65,11 +65,13 @@ fn by_message(error: &wasmtime::Error, state: &CallState) -> Option<Breach> {
         let lifting_result = error
             .downcast_ref::<WasmBacktrace>()
             .is_none_or(|trace| trace.frames().is_empty());
-        let over_result = limits.result_bytes <= limits.host_allocation_bytes;
-        return Some(if lifting_result && over_result {
-            Breach::Result
-        } else {
-            Breach::HostAllocation
+        let lifted_bytes = limits.host_allocation_bytes;
+        return Some(match state.keeping.result_bytes {
+            _ if !lifting_result => Breach::HostAllocation,
+            None if limits.result_bytes > lifted_bytes => Breach::HostAllocation,
+            None => Breach::Result,
+            Some(kept_bytes) if kept_bytes > lifted_bytes => Breach::LiftedResult,
+            Some(_) => Breach::KeptResult,
         });
     }
     if says("store handle limit exceeded") {

@@ -4,24 +4,25 @@ use wasmtime::Store;
 use wasmtime::component::{
     ComponentExportIndex, ComponentType, Instance, InstancePre, Lower, TypedFunc,
 };
-
 use wasmtime_wasi::p2::bindings::sync::CommandIndices;
 
-use crate::bindings::exports::tidegate::plugin::{sink, tools};
+use crate::bindings::exports::tidegate::plugin::{sink, tools, worker};
 use crate::error::EngineError;
 use crate::store::CallState;
 use crate::typed::Typed;
 
 const TOOLS: &str = "tidegate:plugin/tools@0.1.0";
 const SINK: &str = "tidegate:plugin/sink@0.1.0";
+const WORKER: &str = "tidegate:plugin/worker@0.1.0";
 
 /// The interfaces that are there, with the right functions in them.
 pub(crate) struct Exports {
     pub(crate) tools: Option<ToolExports>,
     pub(crate) sink: Option<sink::GuestIndices>,
-    /// Of a component without either: its own functions.
+    pub(crate) worker: Option<worker::GuestIndices>,
+    /// Of a component without any of these: its own functions.
     pub(crate) typed: Option<Typed>,
-    /// Of a component without any of these: that it is a command.
+    /// Of a component without those either: that it is a command.
     pub(crate) command: Option<CommandIndices>,
 }
 
@@ -53,7 +54,7 @@ impl Exports {
     /// # Errors
     ///
     /// [`EngineError::Shape`] when one is missing, [`EngineError::NothingExported`] when the
-    /// component has neither interface.
+    /// component has none of the interfaces.
     pub(crate) fn find(name: &str, pre: &InstancePre<CallState>) -> Result<Self, EngineError> {
         let has = |interface: &str| pre.component().get_export_index(None, interface).is_some();
         let shape = |error: wasmtime::Error| EngineError::Shape {
@@ -68,13 +69,18 @@ impl Exports {
             .then(|| sink::GuestIndices::new(pre))
             .transpose()
             .map_err(shape)?;
+        let worker = has(WORKER)
+            .then(|| worker::GuestIndices::new(pre))
+            .transpose()
+            .map_err(shape)?;
         let own = Self {
             tools,
             sink,
+            worker,
             typed: None,
             command: None,
         };
-        if own.tools.is_some() || own.sink.is_some() {
+        if own.tools.is_some() || own.sink.is_some() || own.worker.is_some() {
             return Ok(own);
         }
         let typed = Typed::find(pre.component()).map_err(|collision| EngineError::Shape {

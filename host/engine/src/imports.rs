@@ -1,4 +1,5 @@
-//! The plugin contract's own imports: context, exec, file status, artifacts, parts.
+//! The plugin contract's own imports: context, exec, file status. The others have files of their own:
+//! `artifacts.rs`, and `worker.rs` for parts.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -11,7 +12,7 @@ use tidegate_sandbox::denial::{Denial, Kind};
 use tidegate_sandbox::files::{self, Follow, Status};
 use tidegate_sandbox::{Access, names};
 
-use crate::bindings::tidegate::plugin::{artifacts, context, exec, file_status, parts, types};
+use crate::bindings::tidegate::plugin::{context, exec, file_status, types};
 use crate::command;
 use crate::saturating::to_u64;
 use crate::secrets;
@@ -236,35 +237,10 @@ fn nanoseconds((seconds, nanoseconds): (i64, i64)) -> i64 {
         .saturating_add(nanoseconds)
 }
 
-impl artifacts::Host for CallState {
-    fn put(
-        &mut self,
-        _media_type: String,
-        content: Vec<u8>,
-    ) -> wasmtime::Result<Result<types::Reference, types::Failure>> {
-        let message = format!(
-            "this host keeps no artifacts; {} bytes not stored",
-            to_u64(content.len())
-        );
-        Ok(Err(public(&host_failure("ARTIFACTS_UNAVAILABLE", message))))
-    }
-}
-
-impl parts::Host for CallState {
-    fn stage(
-        &mut self,
-        _name: String,
-        _content: Vec<u8>,
-    ) -> wasmtime::Result<Result<(), types::Failure>> {
-        let message = "no attempt is running: parts belong to a worker's step".to_owned();
-        Ok(Err(public(&host_failure("NO_ATTEMPT", message))))
-    }
-}
-
 impl types::Host for CallState {}
 
 /// A failure as the guest sees it.
-fn public(failure: &Failure) -> types::Failure {
+pub(crate) fn public(failure: &Failure) -> types::Failure {
     types::Failure {
         code: failure.code().to_owned(),
         message: failure.message().to_owned(),

@@ -6,6 +6,7 @@
 //!
 //! It must never know who calls, what a registry is, or which door a call came through.
 
+mod artifacts;
 mod bindings;
 mod breach;
 mod cache;
@@ -40,6 +41,7 @@ mod ticker;
 mod typed;
 mod wasi;
 mod watch;
+mod worker;
 
 pub mod admission;
 pub mod engine;
@@ -54,3 +56,4 @@ pub use error::EngineError;
 pub use plugin::{CallOptions, Plugin, PluginSource, Reread, RunOn};
 pub use ticker::TICK;
 pub use watch::Deadline;
+pub use worker::{Invocation, Parts, WorkEnd};

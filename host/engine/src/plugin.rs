@@ -9,7 +9,7 @@ use tidegate_contract::{
     CallError, Delivery, JsonObject, OutputReceipt, Tenant, ToolCall, ToolDefinition, ToolName,
     ToolOutcome,
 };
-use tidegate_sandbox::Handles;
+use tidegate_sandbox::{Handles, Shelf};
 use tokio_util::sync::CancellationToken;
 
 use crate::admission::{Claim, Need, Permit};
@@ -24,7 +24,7 @@ use crate::engine::Shared;
 use crate::error::EngineError;
 use crate::exports::Asked;
 use crate::store::Setup;
-use crate::summary::Summary;
+use crate::summary::{Offers, Summary};
 use crate::watch::{Deadline, Watch};
 
 /// Everything a plugin is made from.
@@ -48,7 +48,7 @@ pub type Reread = Box<dyn Fn() -> std::io::Result<Vec<u8>> + Send + Sync>;
 
 /// One loaded plugin. Cloning gives another handle to the same one.
 #[derive(Clone)]
-pub struct Plugin(Arc<Loaded>);
+pub struct Plugin(pub(crate) Arc<Loaded>);
 
 impl fmt::Debug for Plugin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -66,8 +66,7 @@ pub(crate) struct Loaded {
     digest: Box<str>,
     compiled: bool,
     definitions: Arc<[ToolDefinition]>,
-    is_sink: bool,
-    is_command: bool,
+    offers: Offers,
     /// What one instance takes of the engine's pool.
     code_need: Need,
     /// What one call takes: its instance, and that of one command.
@@ -83,6 +82,9 @@ pub struct CallOptions {
     pub cancel: CancellationToken,
     /// Whose call it is: tenants take turns where calls wait for the engine.
     pub tenant: Tenant,
+    /// Where its artifacts are kept, for whom; `None` keeps nothing. With one, an outcome may be as
+    /// large as `artifact_bytes`: whoever asks for it keeps what is over `result_bytes`.
+    pub shelf: Option<Shelf>,
     /// The thread that the guest blocks.
     pub run_on: RunOn,
 }
@@ -121,8 +123,11 @@ impl Plugin {
         let mut loaded = Loaded {
             code_need: code.need(),
             need: code.need(),
-            is_sink: code.exports.sink.is_some(),
-            is_command: code.exports.command.is_some(),
+            offers: Offers {
+                sink: code.exports.sink.is_some(),
+                worker: code.exports.worker.is_some(),
+                command: code.exports.command.is_some(),
+            },
             engine: Arc::clone(engine),
             setup: setup(Handles::default(), loading_limits(&limits))?,
             code: Arc::new(LazyCode::ready(code)),
@@ -171,7 +176,7 @@ impl Plugin {
             bytes: _,
         } = source;
         let setup = Setup::new(&name, handles, limits, &config).map_err(EngineError::Threads)?;
-        let definitions = if summary.is_command {
+        let definitions = if summary.offers.command {
             command_definitions(&name)?
         } else {
             summary.definitions
@@ -183,8 +188,7 @@ impl Plugin {
             digest: digest.into(),
             compiled: false,
             definitions: definitions.into(),
-            is_sink: summary.is_sink,
-            is_command: summary.is_command,
+            offers: summary.offers,
             code_need: summary.need,
             need: summary.need,
         })))
@@ -251,7 +255,13 @@ impl Plugin {
     /// Whether it takes deliveries.
     #[must_use]
     pub fn is_sink(&self) -> bool {
-        self.0.is_sink
+        self.0.offers.sink
+    }
+
+    /// Whether it does steps of flows; see [`work`](Self::work).
+    #[must_use]
+    pub fn is_worker(&self) -> bool {
+        self.0.offers.worker
     }
 
     /// What its calls may use.
@@ -285,8 +295,9 @@ impl Plugin {
         &self,
         name: &ToolName,
         call: &ToolCall,
-        options: CallOptions,
+        mut options: CallOptions,
     ) -> Result<ToolOutcome, CallError> {
+        let shelf = options.shelf.take();
         let asked = Asked {
             id: call.id.as_str(),
             name: name.as_str(),
@@ -294,7 +305,7 @@ impl Plugin {
         };
         if options.run_on == RunOn::CallerThread {
             let (_slot, watch) = self.start(options).await?;
-            return call::tool(&self.0, asked, watch);
+            return call::tool(&self.0, asked, watch, shelf);
         }
         let loaded = Arc::clone(&self.0);
         let owned = [asked.id, asked.name, asked.arguments].map(str::to_owned);
@@ -305,7 +316,7 @@ impl Plugin {
                 name,
                 arguments,
             };
-            call::tool(&loaded, asked, watch)
+            call::tool(&loaded, asked, watch, shelf)
         };
         self.on_guest_thread(options, job).await
     }
@@ -319,19 +330,20 @@ impl Plugin {
     pub async fn deliver(
         &self,
         delivery: Delivery,
-        options: CallOptions,
+        mut options: CallOptions,
     ) -> Result<OutputReceipt, CallError> {
+        let shelf = options.shelf.take();
         if options.run_on == RunOn::CallerThread {
             let (_slot, watch) = self.start(options).await?;
-            return call::delivery(&self.0, &delivery, watch);
+            return call::delivery(&self.0, &delivery, watch, shelf);
         }
         let loaded = Arc::clone(&self.0);
-        let job = move |watch| call::delivery(&loaded, &delivery, watch);
+        let job = move |watch| call::delivery(&loaded, &delivery, watch, shelf);
         self.on_guest_thread(options, job).await
     }
 
     /// Takes a slot and starts the clock of the calling thread.
-    async fn start(&self, options: CallOptions) -> Result<(Permit, Watch), CallError> {
+    pub(crate) async fn start(&self, options: CallOptions) -> Result<(Permit, Watch), CallError> {
         let slot = self.slot(&options).await?;
         Ok((slot, self.watch(options)))
     }
@@ -342,7 +354,7 @@ impl Plugin {
         Watch::start(options.deadline, cpu_budget, options.cancel, courtesy)
     }
 
-    async fn on_guest_thread<T: Send + 'static>(
+    pub(crate) async fn on_guest_thread<T: Send + 'static>(
         &self,
         mut options: CallOptions,
         job: impl FnOnce(Watch) -> Result<T, CallError> + Send + 'static,
@@ -386,8 +398,7 @@ impl Loaded {
             digest: self.digest.clone(),
             compiled: self.compiled,
             definitions: Arc::clone(&self.definitions),
-            is_sink: self.is_sink,
-            is_command: self.is_command,
+            offers: self.offers,
             code_need: self.code_need,
             need: self.need,
         }
@@ -396,8 +407,7 @@ impl Loaded {
     fn summary(&self) -> Summary {
         Summary {
             definitions: self.definitions.to_vec(),
-            is_sink: self.is_sink,
-            is_command: self.is_command,
+            offers: self.offers,
             need: self.code_need,
         }
     }

@@ -17,6 +17,7 @@ use wasmtime_wasi::sockets::WasiSocketsCtxView;
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder};
 use wasmtime_wasi_http::WasiHttpCtxView;
 
+use crate::artifacts::Keeping;
 use crate::breach::Breach;
 use crate::command::Executor;
 use crate::denials::Denials;
@@ -32,6 +33,7 @@ use crate::saturating::to_usize;
 use crate::streams::{Capture, Lines};
 use crate::wasi::Random;
 use crate::watch::Watch;
+use crate::worker::Parts;
 
 /// What each call of one plugin starts from: handles, limits and settings.
 pub(crate) struct Setup {
@@ -137,6 +139,10 @@ pub(crate) struct CallState {
     pub(crate) open_files: OpenFiles,
     pub(crate) log: Log,
     pub(crate) last_progress: Option<Instant>,
+    /// What it may keep beside its answer.
+    pub(crate) keeping: Keeping,
+    /// Takes the parts of a worker's step; `None` where no step is running.
+    pub(crate) parts: Option<Arc<dyn Parts>>,
 }
 
 impl CallState {
@@ -279,6 +285,8 @@ pub(crate) fn build(
             open_files: OpenFiles::default(),
             log: Log::default(),
             last_progress: None,
+            keeping: Keeping::nothing(limits),
+            parts: None,
         },
     );
     store.limiter(|state| &mut state.limiter);

@@ -10,13 +10,20 @@ use tidegate_contract::{Effect, JsonObject, ToolDefinition, ToolName, Value};
 
 use crate::admission::Need;
 
+/// What a component offers beside tools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Offers {
+    pub(crate) sink: bool,
+    pub(crate) worker: bool,
+    /// It is a command: its one tool has the plugin's name, which is the operator's.
+    pub(crate) command: bool,
+}
+
 /// What a component is and needs.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Summary {
     pub(crate) definitions: Vec<ToolDefinition>,
-    pub(crate) is_sink: bool,
-    /// Whether it is a command: its one tool has the plugin's name, which is the operator's.
-    pub(crate) is_command: bool,
+    pub(crate) offers: Offers,
     /// What one call takes of the engine's pool.
     pub(crate) need: Need,
 }
@@ -28,8 +35,9 @@ impl Summary {
     pub(crate) fn text(&self) -> String {
         json!({
             "tools": self.definitions,
-            "sink": self.is_sink,
-            "command": self.is_command,
+            "sink": self.offers.sink,
+            "command": self.offers.command,
+            "worker": self.offers.worker,
             "memories": self.need.memories,
             "tables": self.need.tables,
         })
@@ -52,8 +60,11 @@ impl Summary {
         };
         Some(Self {
             definitions: tools.into_iter().map(definition).collect::<Option<_>>()?,
-            is_sink: summary.get("sink")?.as_bool()?,
-            is_command: summary.get("command")?.as_bool()?,
+            offers: Offers {
+                sink: summary.get("sink")?.as_bool()?,
+                worker: summary.get("worker")?.as_bool()?,
+                command: summary.get("command")?.as_bool()?,
+            },
             need: Need {
                 calls: 1,
                 memories: number(summary.get("memories")?)?,
@@ -117,8 +128,11 @@ mod tests {
                     ..tool("two", Some(schema("{}")))
                 },
             ],
-            is_sink: true,
-            is_command: false,
+            offers: Offers {
+                sink: true,
+                worker: true,
+                command: false,
+            },
             need: Need {
                 calls: 1,
                 memories: 2,
@@ -137,6 +151,8 @@ mod tests {
             "[]",
             text.trim_start_matches('{'),
             &text.replace("\"sink\":true", "\"sink\":1"),
+            // What was written before there were workers.
+            &text.replace(",\"worker\":true", ""),
             &text.replace("\"read\"", "\"fly\""),
             &text.replace("\"one\"", "\"o/ne\""),
             &text.replace("\"memories\":2", "\"memories\":-2"),

@@ -19,6 +19,7 @@ use tidegate_contract::grant::Grant;
 ///     tenant: Tenant::new("acme")?,
 ///     grant: Some(grant.into()),
 ///     concurrency: std::num::NonZeroU32::new(4),
+///     ..Caller::default()
 /// };
 /// let options = InvokeOptions { caller, ..InvokeOptions::default() };
 /// # assert_eq!(options.caller.tenant.as_str(), "acme");
@@ -35,4 +36,7 @@ pub struct Caller {
     pub grant: Option<Arc<Grant>>,
     /// Calls of the tenant that run at once. `None` is as many as there is room for.
     pub concurrency: Option<NonZeroU32>,
+    /// The run of a flow that the call belongs to; `None` outside of one. What a call keeps as an
+    /// artifact is for callers of the same tenant and run.
+    pub run: Option<Arc<str>>,
 }

@@ -158,11 +158,12 @@ impl Sink for ComponentSink {
     }
 }
 
-fn options(context: &CallContext) -> CallOptions {
+pub(crate) fn options(context: &CallContext) -> CallOptions {
     CallOptions {
         deadline: context.deadline,
         cancel: context.cancel.clone(),
         tenant: context.tenant.clone(),
+        shelf: context.shelf.clone(),
         run_on: context.run_on,
     }
 }

@@ -22,6 +22,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod artifact;
 mod audit;
 mod blocking;
 mod bounds;
@@ -35,10 +36,12 @@ mod runtime;
 mod schema;
 mod sink;
 mod tool;
+mod worker;
 
 pub mod flow;
 pub mod protocol;
 
+pub use artifact::ReadArtifact;
 pub use audit::{Audit, AuditEvent, AuditLog, Ended, Subject};
 pub use blocking::Blocking;
 pub use caller::Caller;
@@ -51,14 +54,16 @@ pub use runtime::{DEFAULT_QUEUE, InvokeOptions, MAX_QUEUE, Runtime, RuntimeOptio
 pub use schema::SchemaError;
 pub use sink::{Sink, Sinks};
 pub use tool::{BoxFuture, CallContext, Tool};
+pub use worker::{ComponentWorker, Workers};
 
 pub use tidegate_contract as contract;
 pub use tidegate_engine::{
-    CallOptions, CommandComponent, Deadline, Engine, EngineError, EngineSettings, Executor, Plugin,
-    PluginSource, Reread, RunOn,
+    CallOptions, CommandComponent, Deadline, Engine, EngineError, EngineSettings, Executor,
+    Invocation, Parts, Plugin, PluginSource, Reread, RunOn, WorkEnd,
 };
 pub use tidegate_sandbox::{
-    Handles, Injection, LineSink, Network, SandboxError, Secret, Workspace,
+    ArtifactBounds, Artifacts, Handles, Injection, LineSink, Network, Owner, SandboxError, Secret,
+    Shelf, Workspace,
 };
 pub use tokio_util::sync::CancellationToken;
 

@@ -7,9 +7,10 @@ use thiserror::Error;
 use tidegate_contract::grant::Grant;
 use tidegate_contract::{
     CallError, DefinitionError, Effect, ExternalResult, Failure, JsonError, Problem, ResultError,
-    Status, ToolCall, ToolDefinition, ToolOutcome,
+    Status, ToolCall, ToolDefinition,
 };
 
+use crate::artifact::keep;
 use crate::schema::{Schema, SchemaError};
 use crate::tool::{CallContext, Tool};
 
@@ -275,8 +276,7 @@ impl Prepared {
         let outcome = match outcome.check(&crate::bounds::of_result(&limits)) {
             Ok(()) => outcome,
             Err(ResultError::Json(JsonError::TooLarge { .. })) => {
-                outcome.discard();
-                ToolOutcome::failed(Failure::result_too_large(limits.result_bytes))
+                keep::what_is_over(outcome, limits, context.shelf.as_ref()).await?
             }
             Err(error) => {
                 outcome.discard();

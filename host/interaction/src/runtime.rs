@@ -2,6 +2,7 @@
 
 mod bound;
 mod rehearse;
+mod work;
 
 use std::fmt;
 use std::num::NonZeroU32;
@@ -17,6 +18,7 @@ use tidegate_contract::{
     ToolDefinition, ToolOutcome, Value,
 };
 use tidegate_engine::{Admission, Claim, Engine, Need, Permit, RunOn};
+use tidegate_sandbox::{Artifacts, Owner, Shelf};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
@@ -29,6 +31,8 @@ use crate::nodes::{self, Node};
 use crate::observe::observe;
 use crate::registry::{Prepared, ToolRegistry};
 use crate::sink::Sinks;
+use crate::tool::CallContext;
+use crate::worker::Workers;
 
 use bound::Bound;
 
@@ -47,6 +51,10 @@ pub struct RuntimeOptions {
     pub tools: ToolRegistry,
     /// The sinks; without any, `INTERACTION.OUTPUT` is not there.
     pub sinks: Sinks,
+    /// The worker components, by the names that agents give their steps to.
+    pub workers: Workers,
+    /// Where results over their bound are kept, and what plugins keep; `None` keeps nothing.
+    pub artifacts: Option<Artifacts>,
     /// Calls that run at once. `None` means the slots of `engine`, or no bound without one.
     pub concurrency: Option<u32>,
     /// Calls of one tenant that may wait, at most [`MAX_QUEUE`]; 0 refuses at once.
@@ -65,6 +73,8 @@ impl Default for RuntimeOptions {
             sandbox: Grant::default(),
             tools: ToolRegistry::new(),
             sinks: Sinks::default(),
+            workers: Workers::default(),
+            artifacts: None,
             concurrency: None,
             queue: DEFAULT_QUEUE,
             engine: None,
@@ -95,6 +105,8 @@ struct Inner {
     permissions: Arc<Grant>,
     tools: ToolRegistry,
     sinks: Sinks,
+    workers: Workers,
+    artifacts: Option<Artifacts>,
     admission: Admission,
     engine: Option<Engine>,
     audit: Option<Audit>,
@@ -131,6 +143,8 @@ impl Runtime {
             permissions: Arc::new(options.sandbox),
             tools: options.tools,
             sinks: options.sinks,
+            workers: options.workers,
+            artifacts: options.artifacts,
             admission: Admission::new(Need::calls(concurrency), options.queue),
             engine: options.engine,
             audit: options.audit,
@@ -289,7 +303,7 @@ impl Runtime {
             Err(error) => return (Err(error), None),
         };
         let waited = self.0.audit.as_ref().map(|_| bound.asked.elapsed());
-        let context = bound.context(permissions, options, run_on);
+        let context = self.context(&bound, permissions, options, run_on);
         let cut = |status, failure| {
             let outcome = ToolOutcome::ended(status, failure);
             Ok(ExternalResult::new(&call.id, call.name.as_str(), outcome))
@@ -366,7 +380,8 @@ impl Runtime {
         let bound = Bound::new(&sink.limits(), options);
         let _permit = self.admit(&bound, options).await?;
         *waited = Some(started.elapsed());
-        let context = bound.context(self.permissions(&options.caller), options, run_on);
+        let permissions = self.permissions(&options.caller);
+        let context = self.context(&bound, permissions, options, run_on);
         let cut = |_status, failure| {
             Ok(OutputReceipt {
                 delivery_id: delivery.delivery_id.as_str().to_owned(),
@@ -414,6 +429,33 @@ impl Runtime {
             prepared.check_reach(&permissions)?;
         }
         Ok((prepared, permissions))
+    }
+
+    /// What a tool, a sink or a worker knows of its caller.
+    fn context(
+        &self,
+        bound: &Bound,
+        permissions: Arc<Grant>,
+        options: &InvokeOptions,
+        run_on: RunOn,
+    ) -> CallContext {
+        let Caller { tenant, run, .. } = &options.caller;
+        let shelf = self.0.artifacts.as_ref().map(|artifacts| Shelf {
+            artifacts: artifacts.clone(),
+            owner: Owner {
+                tenant: tenant.clone(),
+                run: run.clone(),
+            },
+        });
+        CallContext {
+            tenant: tenant.clone(),
+            run: run.clone(),
+            permissions,
+            cancel: options.cancel.clone(),
+            deadline: bound.deadline,
+            shelf,
+            run_on,
+        }
     }
 
     async fn admit(&self, bound: &Bound, options: &InvokeOptions) -> Result<Permit, CallError> {

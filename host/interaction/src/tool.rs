@@ -10,6 +10,7 @@ use tidegate_contract::{
     CallError, JsonObject, Problem, Tenant, ToolCall, ToolDefinition, ToolOutcome,
 };
 use tidegate_engine::{Deadline, RunOn};
+use tidegate_sandbox::Shelf;
 use tokio_util::sync::CancellationToken;
 
 /// A boxed future of a port's method.
@@ -119,12 +120,16 @@ pub trait Tool: Send + Sync {
 pub struct CallContext {
     /// Whose call it is.
     pub tenant: Tenant,
+    /// The run of a flow that the call belongs to; `None` outside of one.
+    pub run: Option<Arc<str>>,
     /// The caller's permissions.
     pub permissions: Arc<Grant>,
     /// Cancelled when the caller no longer wants the result.
     pub cancel: CancellationToken,
     /// When the call ends at the latest.
     pub deadline: Deadline,
+    /// Where it can keep what is too large for an answer; `None` where this host keeps nothing.
+    pub shelf: Option<Shelf>,
     /// The thread that the tool may block.
     pub run_on: RunOn,
 }

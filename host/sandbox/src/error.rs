@@ -38,6 +38,14 @@ pub enum SandboxError {
         /// What is wrong with it.
         reason: String,
     },
+    /// The folder of artifacts could not be made, is not ours alone, or has a bound out of its range.
+    #[error("artifacts can't be kept in `{path}`: {reason}")]
+    Artifacts {
+        /// The folder.
+        path: String,
+        /// What is wrong.
+        reason: String,
+    },
     /// A file of certificate authorities has none.
     #[error("there is no certificate in PEM form")]
     Authorities,

@@ -17,6 +17,7 @@
 //! ```
 
 pub mod ambient;
+pub mod artifacts;
 pub mod command;
 pub mod denial;
 pub mod egress;
@@ -28,6 +29,7 @@ pub mod output;
 pub mod secret;
 
 pub use ambient::Workspace;
+pub use artifacts::{ArtifactBounds, ArtifactError, Artifacts, Owner, Shelf};
 pub use denial::Denial;
 pub use egress::{Egress, Network};
 pub use error::{CommandError, SandboxError};

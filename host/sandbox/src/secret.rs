@@ -56,6 +56,13 @@ impl Secret {
         text.contains(self.0.as_str()) || self.is_cut_in(text)
     }
 
+    /// Whether bytes hold the value as it is, be they text or not.
+    #[must_use]
+    pub fn is_in_bytes(&self, bytes: &[u8]) -> bool {
+        // A value is ASCII: it stands within one stretch of text.
+        bytes.utf8_chunks().any(|chunk| self.is_in(chunk.valid()))
+    }
+
     /// Whether a text ends with the start of the value: a bound may have cut the rest.
     fn is_cut_in(&self, text: &str) -> bool {
         let mut starts = (SHORTEST_BYTES..self.0.len()).filter_map(|length| self.0.get(..length));

@@ -6,4 +6,15 @@
     reason = "generated code hands memory over the boundary"
 )]
 
-wit_bindgen::generate!({ path: "../../../wit", world: "tool-plugin" });
+wit_bindgen::generate!({
+    path: "../../../wit",
+    inline: "
+        package tidegate:probe;
+        world probe {
+            include tidegate:plugin/tool-plugin@0.1.0;
+            include tidegate:plugin/worker-plugin@0.1.0;
+        }
+    ",
+    world: "tidegate:probe/probe",
+    generate_all,
+});

@@ -1,4 +1,5 @@
-//! One tool for each kind of access to the host, for tests of a host with and without grants.
+//! One tool for each kind of access to the host, for tests of a host with and without grants; and a
+//! worker whose prompt says what it is to do.
 //!
 //! The tools ask for no effects, so that grants alone decide. Each reports what happened as content
 //! text, `ok` or the name of the WASI error, and details as structured content; none traps on a
@@ -20,12 +21,14 @@ mod file_status;
 mod files;
 mod http;
 mod hunt;
+mod large;
 mod log;
 mod outcome;
 mod process;
 mod sockets;
 mod streams;
 mod timestamps;
+mod worker;
 
 /// One tool: its name, its arguments in words, and the code.
 struct Tool {
@@ -90,7 +93,7 @@ const TOOLS: &[Tool] = &[
     ),
     tool(
         "artifact",
-        "Stores {bytes} or {text} as {media_type}.",
+        "Stores {bytes} or {text} as {media_type}, {times} times; each time another with {apart: true}.",
         artifact::run,
     ),
     tool(
@@ -129,6 +132,7 @@ const TOOLS: &[Tool] = &[
         "Returns {value} as structured content, in the same text.",
         process::echo,
     ),
+    tool("large", large::DESCRIPTION, large::run),
     tool("invalid", broken::DESCRIPTION, broken::run),
 ];
 

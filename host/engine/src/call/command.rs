@@ -1,28 +1,28 @@
 //! A call of a component that is a command: arguments and standard input in, bounded output out
 //! (SPEC T7, R4, R5).
 
+use tidegate_contract::limits::Limits;
 use tidegate_contract::text::BoundedText;
 use tidegate_contract::{CallError, ToolOutcome};
+use tidegate_sandbox::artifacts::Shelf;
 use wasmtime_wasi::I32Exit;
 use wasmtime_wasi::p2::bindings::sync::CommandIndices;
 
-use super::{begin, ended, run};
+use super::{begin, finish, outcome_of, run};
+use crate::artifacts::Keeping;
 use crate::command_tool::{self, Arguments};
-use crate::ending::Ending;
 use crate::exports::Asked;
 use crate::plugin::Loaded;
 use crate::program::Program;
-use crate::report;
-use crate::secrets;
 use crate::streams::Capture;
 use crate::watch::Watch;
 
 /// Runs the command once.
 pub(super) fn tool(
     loaded: &Loaded,
-    indices: &CommandIndices,
-    asked: Asked<'_>,
+    (indices, asked): (&CommandIndices, Asked<'_>),
     watch: Watch,
+    shelf: Option<Shelf>,
 ) -> Result<ToolOutcome, CallError> {
     let Arguments { args, stdin } =
         command_tool::read(asked.arguments).map_err(|problem| CallError::InvalidArguments {
@@ -36,6 +36,7 @@ pub(super) fn tool(
     };
     let code = loaded.code()?;
     let mut store = begin(loaded, asked.id, watch, program)?;
+    store.data_mut().keeping = Keeping::on(shelf, &limits);
     let end = run(loaded, &mut store, |store| {
         let instance = code.pre.instantiate(&mut *store)?;
         let command = indices.load(&mut *store, &instance)?;
@@ -48,22 +49,16 @@ pub(super) fn tool(
             },
         }
     });
-    let mut outcome = match end {
-        Ok(exit_code) => {
-            let state = store.data_mut();
-            let output = [state.stdout.take(), state.stderr.take()].map(printed);
-            command_tool::outcome(asked.name, &args, exit_code, output)
-        }
-        Err(Ending::Breach(breach)) => Ok(ended(breach, &limits)),
-        Err(Ending::Trap(failure)) => Ok(ToolOutcome::failed(failure)),
-        Err(Ending::Host(reason)) => Err(CallError::HostFault { reason }),
+    let streams = (
+        store.data_mut().stdout.take(),
+        store.data_mut().stderr.take(),
+    );
+    let read = |exit_code, _: &Limits| {
+        let output = [streams.0, streams.1].map(printed);
+        command_tool::outcome(asked.name, &args, exit_code, output).map(Ok)
     };
-    match &mut outcome {
-        Ok(outcome) => report::attach(&mut outcome.metadata, store.into_data()),
-        Err(_) => report::log(store.into_data()),
-    }
-    let secrets = &loaded.setup.handles.secrets;
-    secrets::withhold(secrets, outcome, |outcome| serde_json::to_value(outcome))
+    let outcome = outcome_of(end, &limits, None, read);
+    finish(loaded, outcome, store)
 }
 
 /// What a stream kept; nothing where the command never asked for it.

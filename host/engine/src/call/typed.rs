@@ -1,16 +1,16 @@
 //! A call of a plain export: the arguments become values, the returned value an outcome (SPEC T7).
 
+use tidegate_contract::limits::Limits;
 use tidegate_contract::{CallError, ToolOutcome};
+use tidegate_sandbox::artifacts::Shelf;
+use wasmtime::component::Val;
 
-use super::{begin, ended, run, traced};
+use super::{begin, ended, finish, outcome_of, run, traced};
+use crate::artifacts::Keeping;
 use crate::breach::Breach;
-use crate::convert::Broken;
-use crate::ending::Ending;
 use crate::exports::Asked;
 use crate::plugin::Loaded;
 use crate::program::Program;
-use crate::report;
-use crate::secrets;
 use crate::typed::{self, Typed, Unfit};
 use crate::watch::Watch;
 
@@ -18,9 +18,9 @@ use crate::watch::Watch;
 /// there is an instance.
 pub(super) fn tool(
     loaded: &Loaded,
-    typed: &Typed,
-    asked: Asked<'_>,
+    (typed, asked): (&Typed, Asked<'_>),
     watch: Watch,
+    shelf: Option<Shelf>,
 ) -> Result<ToolOutcome, CallError> {
     let unknown = || CallError::UnknownTool {
         name: asked.name.to_owned(),
@@ -38,6 +38,7 @@ pub(super) fn tool(
     };
     let code = loaded.code()?;
     let mut store = begin(loaded, asked.id, watch, Program::Tool)?;
+    store.data_mut().keeping = Keeping::with_result(shelf, &limits);
     let end = run(loaded, &mut store, |store| {
         let instance = traced(tracing::debug_span!("instantiate"), || {
             code.pre.instantiate(&mut *store)
@@ -46,20 +47,9 @@ pub(super) fn tool(
             function.call(store, &instance, &arguments)
         })
     });
-    let mut outcome = match end {
-        Ok(returned) => match typed::outcome(returned.as_ref(), &limits) {
-            Ok(outcome) => Ok(outcome),
-            Err(Broken::TooLarge) => Ok(ended(Breach::Result, &limits)),
-            Err(Broken::Contract(reason)) => Err(CallError::InvalidResult { reason }),
-        },
-        Err(Ending::Breach(breach)) => Ok(ended(breach, &limits)),
-        Err(Ending::Trap(failure)) => Ok(ToolOutcome::failed(failure)),
-        Err(Ending::Host(reason)) => Err(CallError::HostFault { reason }),
-    };
-    match &mut outcome {
-        Ok(outcome) => report::attach(&mut outcome.metadata, store.into_data()),
-        Err(_) => report::log(store.into_data()),
-    }
-    let secrets = &loaded.setup.handles.secrets;
-    secrets::withhold(secrets, outcome, |outcome| serde_json::to_value(outcome))
+    let kept_bytes = store.data().keeping.result_bytes;
+    let read =
+        |returned: Option<Val>, limits: &Limits| Ok(typed::outcome(returned.as_ref(), limits));
+    let outcome = outcome_of(end, &limits, kept_bytes, read);
+    finish(loaded, outcome, store)
 }

@@ -1,16 +1,13 @@
 //! The time that one call has, and what ends it early.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tidegate_contract::grant::Grant;
 use tidegate_contract::limits::Limits;
 use tidegate_contract::{CallError, Failure, Status};
-use tidegate_engine::{Deadline, RunOn};
+use tidegate_engine::Deadline;
 use tokio_util::sync::CancellationToken;
 
 use crate::runtime::InvokeOptions;
-use crate::tool::CallContext;
 
 /// How long a tool may take to end by itself once its deadline has passed or its caller has given
 /// up. A component ends within it and says what it printed; a native tool that does not is dropped.
@@ -32,21 +29,6 @@ impl Bound {
         Self {
             asked,
             deadline: Deadline::since(asked, deadline_ms),
-        }
-    }
-
-    pub(super) fn context(
-        &self,
-        permissions: Arc<Grant>,
-        options: &InvokeOptions,
-        run_on: RunOn,
-    ) -> CallContext {
-        CallContext {
-            tenant: options.caller.tenant.clone(),
-            permissions,
-            cancel: options.cancel.clone(),
-            deadline: self.deadline,
-            run_on,
         }
     }
 
