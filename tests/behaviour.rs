@@ -2,9 +2,13 @@
 
 mod acting;
 mod admission;
+mod agents;
 mod audit;
 mod checks;
+mod control;
 mod deliver;
+mod durable;
+mod fanout;
 mod graph;
 mod iterate;
 mod native;

@@ -1,7 +1,7 @@
 //! Flows as embedders run them: a tool that acts by a closure, and what progress was told.
 
 use serde_json::{Value, json};
-use tidegate::flow::{Flow, FlowError, Progress, Step, StepEnd};
+use tidegate::flow::{Flow, FlowError, Place, Progress, Step, StepEnd, Surroundings};
 use tidegate::{
     BoxFuture, CallContext, CancellationToken, InvokeOptions, Runtime, RuntimeOptions, Tool,
     ToolRegistry,
@@ -79,13 +79,16 @@ pub(crate) struct Told {
 }
 
 impl Progress for Told {
-    fn started(&mut self, step: &Step) {
+    fn started(&mut self, step: &Step, _place: &Place) {
         self.lines.push(format!("+{}", step.name.as_str()));
     }
 
-    fn ended(&mut self, step: &Step, end: StepEnd<'_>) {
+    fn ended(&mut self, step: &Step, _place: &Place, end: StepEnd<'_>) {
         let word = match end {
-            StepEnd::Output(output) => output["status"].as_str().unwrap().to_owned(),
+            StepEnd::Output(output) => output["status"].as_str().unwrap_or("passed").to_owned(),
+            StepEnd::Skipped => "skipped".to_owned(),
+            StepEnd::Blocked(_) => "blocked".to_owned(),
+            StepEnd::Failed(failure) => failure.code().to_owned(),
             StepEnd::Error(error) => error.code().to_owned(),
         };
         self.lines.push(format!("-{}: {word}", step.name.as_str()));
@@ -113,9 +116,8 @@ pub(crate) async fn run_told(
         cancel: cancel.unwrap_or_default(),
         ..InvokeOptions::default()
     };
-    let ended = flow
-        .run(runtime, JsonObject::new(), &options, &mut told)
-        .await;
+    let around = Surroundings::new(runtime, options, &mut told);
+    let ended = flow.run(JsonObject::new(), around).await;
     (ended.map(|(_, context)| context), told.lines)
 }
 

@@ -6,7 +6,7 @@ use std::time::Instant;
 use anyhow::{Context as _, bail};
 use serde_json::{Value, json};
 use tidegate::InvokeOptions;
-use tidegate::flow::{Flow, FlowError, Node, Progress, Step, StepEnd};
+use tidegate::flow::{Flow, FlowError, Node, Place, Progress, Step, StepEnd, Surroundings, Work};
 use tidegate_contract::JsonObject;
 use tidegate_contract::json::{self, JsonBounds};
 
@@ -29,9 +29,9 @@ pub(crate) async fn run(arguments: &RunArguments) -> Exit {
         return rehearse(&flow, input, &host, &options, form);
     }
     let mut progress = Steps::default();
-    let ended = flow
-        .run(&host.runtime, input, &options, &mut progress)
-        .await;
+    let cancel = options.cancel.clone();
+    let around = Surroundings::new(&host.runtime, options, &mut progress);
+    let ended = flow.run(input, around).await;
     host.runtime.close().await;
     // Where a sink prints to stdout, stdout is the sink's alone.
     let form = if host.prints { Form::Text } else { form };
@@ -46,7 +46,7 @@ pub(crate) async fn run(arguments: &RunArguments) -> Exit {
     match exit {
         // Steps before the refused one have had their effects.
         Exit::Refused if progress.made > 0 => Exit::Failed,
-        Exit::Success if options.cancel.is_cancelled() => Exit::Failed,
+        Exit::Success if cancel.is_cancelled() => Exit::Failed,
         exit => exit,
     }
 }
@@ -60,9 +60,11 @@ fn rehearse(
     options: &InvokeOptions,
     form: Form,
 ) -> Exit {
-    let steps = steps(&flow.flow);
+    let steps = flow.flow.steps();
     let context = flow.context(input);
-    if let Some(first) = first(&flow.flow) {
+    if let Some(first) = first(&flow.flow)
+        && let Work::Node(node) = first.work
+    {
         let options = InvokeOptions {
             sink: first.sink.clone(),
             ..options.clone()
@@ -75,26 +77,18 @@ fn rehearse(
                 return refusal::usage(&error.context(step), form);
             }
         };
-        if let Err(error) = host.runtime.check(first.node, input, &options) {
+        if let Err(error) = host.runtime.check(node, input, &options) {
             return refusal::report(&error, form);
         }
     }
-    let node = |step: &&Step| json!({"name": step.name.as_str(), "node": step.node.as_str()});
+    let node = |step: &&Step| match &step.work {
+        Work::Node(node) => json!({"name": step.name.as_str(), "node": node.as_str()}),
+        Work::Agent(agent) => json!({"name": step.name.as_str(), "agent": agent.as_str()}),
+    };
     let would = json!({"run": flow.id, "steps": steps.iter().map(node).collect::<Vec<_>>()});
-    let line = |step: &&Step| format!("run {} ({})", step.name.as_str(), step.node);
+    let line = |step: &&Step| format!("run {} ({})", step.name.as_str(), step.work.as_str());
     let lines: Vec<String> = steps.iter().map(line).collect();
     host.plan.show(&would, &lines, form)
-}
-
-/// The steps of a flow: those of a sequence in its order, those of a graph as they are written, those
-/// of a loop once.
-fn steps(node: &Node) -> Vec<&Step> {
-    match node {
-        Node::Step(step) => vec![step],
-        Node::Seq(nodes) => nodes.iter().flat_map(steps).collect(),
-        Node::Graph(nodes) => nodes.iter().collect(),
-        Node::Loop(repeated) => steps(&repeated.body),
-    }
 }
 
 /// The step that runs first, unless that is for a loop to say.
@@ -103,7 +97,8 @@ fn first(node: &Node) -> Option<&Step> {
         Node::Step(step) => Some(step),
         Node::Seq(nodes) => first(nodes.first()?),
         Node::Graph(nodes) => nodes.iter().find(|step| step.after.is_empty()),
-        Node::Loop(_) => None,
+        Node::Try(attempt) => first(&attempt.body),
+        Node::Loop(_) | Node::Branch(_) | Node::Fanout(_) | Node::Assign(_) => None,
     }
 }
 
@@ -139,33 +134,32 @@ fn show(result: Option<Value>, context: Value, arguments: &RunArguments, sink_pr
 /// One line for each step, on stderr, when it ends.
 #[derive(Default)]
 struct Steps {
-    /// When the steps that run were started, by name. Of those that run side by side, no two have
-    /// one name.
-    started: HashMap<String, Instant>,
+    /// When the steps that run were started.
+    started: HashMap<Place, Instant>,
     /// Steps that gave an output.
     made: u32,
 }
 
 impl Progress for Steps {
-    fn started(&mut self, step: &Step) {
-        let name = step.name.as_str().to_owned();
-        self.started.insert(name, Instant::now());
+    fn started(&mut self, _step: &Step, place: &Place) {
+        self.started.insert(place.clone(), Instant::now());
     }
 
-    fn ended(&mut self, step: &Step, end: StepEnd<'_>) {
-        let name = step.name.as_str();
-        let started = self.started.remove(name);
+    fn ended(&mut self, step: &Step, place: &Place, end: StepEnd<'_>) {
+        let started = self.started.remove(place);
         let milliseconds = started.map_or(0, |started| started.elapsed().as_millis());
+        let status = |output: &Value| output.get("status")?.as_str().map(str::to_owned);
         let word = match end {
-            StepEnd::Output(output) => {
-                self.made = self.made.saturating_add(1);
-                output
-                    .get("status")
-                    .and_then(Value::as_str)
-                    .unwrap_or("done")
-            }
-            StepEnd::Error(error) => error.code(),
+            StepEnd::Output(output) => status(output).unwrap_or_else(|| "done".to_owned()),
+            StepEnd::Skipped => "skipped".to_owned(),
+            StepEnd::Blocked(_) => "blocked".to_owned(),
+            StepEnd::Failed(failure) => failure.code().to_owned(),
+            StepEnd::Error(error) => error.code().to_owned(),
         };
+        if !matches!(end, StepEnd::Error(_)) {
+            self.made = self.made.saturating_add(1);
+        }
+        let name = step.name.as_str();
         print::warning(&format!("{name}: {word} ({milliseconds} ms)"));
     }
 }

@@ -4,6 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use thiserror::Error;
 
+use super::arithmetic::Arithmetic;
 use super::comparison::Comparison;
 use super::path::{Path, PathError};
 
@@ -24,6 +25,12 @@ pub enum Expression {
     Array(Vec<Self>),
     /// `{$eq: [a, b]}` and its kin: whether two values compare so.
     Compare(Comparison, Box<[Self; 2]>),
+    /// `{$add: [a, b]}` and its kin: what two numbers give.
+    Compute(Arithmetic, Box<[Self; 2]>),
+    /// `{$len: a}`: the items of a list, the characters of a text, the keys of a mapping.
+    Length(Box<Self>),
+    /// `{$in: [a, b]}`: whether a list has an item, a text another text, a mapping a key.
+    In(Box<[Self; 2]>),
     /// `{$not: a}`: the other boolean.
     Not(Box<Self>),
     /// `{$and: […]}`: whether all are true. The first false one ends it.
@@ -40,7 +47,8 @@ pub enum ExpressionError {
     /// A key that starts with `$` is no operator.
     #[error(
         "unknown operator `{0}`; there are `$path`, `$lit` (which takes any value as it is), \
-         `$eq`, `$ne`, `$lt`, `$lte`, `$gt`, `$gte`, `$not`, `$and`, `$or`, `$exists`"
+         `$eq`, `$ne`, `$lt`, `$lte`, `$gt`, `$gte`, `$not`, `$and`, `$or`, `$exists`, `$add`, \
+         `$sub`, `$mul`, `$div`, `$mod`, `$len`, `$in`"
     )]
     Operator(String),
     /// An operator stands beside other keys.
@@ -49,7 +57,7 @@ pub enum ExpressionError {
     /// The operator takes a path.
     #[error("`{0}` takes a text like `$.a.b`")]
     NotAPath(&'static str),
-    /// The operator compares two values.
+    /// The operator takes two values.
     #[error("`{0}` takes a list of two expressions")]
     NotAPair(&'static str),
     /// The operator takes a list that is not empty.
@@ -58,6 +66,9 @@ pub enum ExpressionError {
     /// The path can't be read.
     #[error(transparent)]
     Path(#[from] PathError),
+    /// What describes the step is of another shape.
+    #[error("`$step_meta` is a mapping with the one key `inline`, which is a mapping")]
+    Meta,
     /// Nested too deeply.
     #[error("nested deeper than {DEPTH}")]
     TooDeep,
@@ -114,20 +125,36 @@ impl Expression {
             "$not" => Ok(Self::Not(Box::new(Self::new(argument, depth + 1)?))),
             "$and" => Ok(Self::All(Self::some("$and", argument, depth)?)),
             "$or" => Ok(Self::Any(Self::some("$or", argument, depth)?)),
+            "$len" => Ok(Self::Length(Box::new(Self::new(argument, depth + 1)?))),
+            "$in" => Ok(Self::In(Self::pair("$in", argument, depth)?)),
             other => {
                 let mut comparisons = Comparison::ALL.into_iter();
-                let Some(comparison) = comparisons.find(|known| known.as_str() == other) else {
-                    let shown = tidegate_contract::text::cut(other, 64);
-                    return Err(ExpressionError::Operator(shown.to_owned()));
-                };
-                let pair = match argument {
-                    Value::Array(items) => Self::list(items, depth)?.try_into().ok(),
-                    _ => None,
-                };
-                let pair = pair.ok_or(ExpressionError::NotAPair(comparison.as_str()))?;
-                Ok(Self::Compare(comparison, Box::new(pair)))
+                if let Some(known) = comparisons.find(|one| one.as_str() == other) {
+                    let pair = Self::pair(known.as_str(), argument, depth)?;
+                    return Ok(Self::Compare(known, pair));
+                }
+                let mut arithmetic = Arithmetic::ALL.into_iter();
+                if let Some(known) = arithmetic.find(|one| one.as_str() == other) {
+                    let pair = Self::pair(known.as_str(), argument, depth)?;
+                    return Ok(Self::Compute(known, pair));
+                }
+                let shown = tidegate_contract::text::cut(other, 64);
+                Err(ExpressionError::Operator(shown.to_owned()))
             }
         }
+    }
+
+    fn pair(
+        operator: &'static str,
+        argument: Value,
+        depth: usize,
+    ) -> Result<Box<[Self; 2]>, ExpressionError> {
+        let pair = match argument {
+            Value::Array(items) => Self::list(items, depth)?.try_into().ok(),
+            _ => None,
+        };
+        let pair = pair.ok_or(ExpressionError::NotAPair(operator))?;
+        Ok(Box::new(pair))
     }
 
     fn some(
@@ -141,24 +168,55 @@ impl Expression {
         }
     }
 
+    /// Shows each path whose value the expression is sure to need. One that it asks `$exists` of, and
+    /// what is inside, is not.
+    pub(super) fn sure_paths<'a>(&'a self, see: &mut dyn FnMut(&'a Path)) {
+        let mut asked = Vec::new();
+        self.asked(&mut asked);
+        self.needed(&mut |path| {
+            if !asked.iter().any(|asked| path.within(asked).is_some()) {
+                see(path);
+            }
+        });
+    }
+
+    fn asked<'a>(&'a self, asked: &mut Vec<&'a Path>) {
+        if let Self::Exists(path) = self {
+            asked.push(path);
+        }
+        self.items().for_each(|item| item.asked(asked));
+    }
+
+    fn needed<'a>(&'a self, see: &mut dyn FnMut(&'a Path)) {
+        match self {
+            Self::Path(path) => see(path),
+            // The first of them decides whether the others are needed.
+            Self::All(items) | Self::Any(items) => {
+                items.iter().take(1).for_each(|item| item.needed(see));
+            }
+            other => other.items().for_each(|item| item.needed(see)),
+        }
+    }
+
+    /// The expressions inside.
+    fn items(&self) -> Box<dyn Iterator<Item = &Self> + '_> {
+        match self {
+            Self::Path(_) | Self::Exists(_) | Self::Literal(_) => Box::new(std::iter::empty()),
+            Self::Object(entries) => Box::new(entries.iter().map(|(_, item)| item)),
+            Self::Array(items) | Self::All(items) | Self::Any(items) => Box::new(items.iter()),
+            Self::Compare(_, pair) | Self::Compute(_, pair) | Self::In(pair) => {
+                Box::new(pair.iter())
+            }
+            Self::Not(item) | Self::Length(item) => Box::new(std::iter::once(item.as_ref())),
+        }
+    }
+
     /// Shows each path that the expression reads.
     pub(super) fn paths<'a>(&'a self, see: &mut dyn FnMut(&'a Path)) {
-        let items = match self {
-            Self::Path(path) | Self::Exists(path) => return see(path),
-            Self::Literal(_) => return,
-            Self::Object(entries) => {
-                for (_key, item) in entries {
-                    item.paths(see);
-                }
-                return;
-            }
-            Self::Array(items) | Self::All(items) | Self::Any(items) => items,
-            Self::Compare(_, pair) => pair.as_slice(),
-            Self::Not(item) => std::slice::from_ref(item.as_ref()),
-        };
-        for item in items {
-            item.paths(see);
+        if let Self::Path(path) | Self::Exists(path) = self {
+            see(path);
         }
+        self.items().for_each(|item| item.paths(see));
     }
 }
 
@@ -191,6 +249,8 @@ mod tests {
         };
         for wrong in [json!(1), json!([1]), json!([1, 2, 3]), json!({"a": 1})] {
             check(json!({ "$eq": wrong }), ExpressionError::NotAPair("$eq"));
+            check(json!({ "$mod": wrong }), ExpressionError::NotAPair("$mod"));
+            check(json!({ "$in": wrong }), ExpressionError::NotAPair("$in"));
         }
         for wrong in [json!(true), json!([])] {
             check(json!({ "$and": wrong }), ExpressionError::NotAList("$and"));

@@ -13,17 +13,26 @@ pub(super) fn default_iterations() -> u32 {
     32
 }
 
+/// The highest `max_items` of a fanout, and of nested fanouts multiplied.
+pub const MAX_LANES: u32 = 10_000;
+
+/// What `max_items` is when nothing is said.
+pub(super) fn default_lanes() -> u32 {
+    1_000
+}
+
 /// Bounds of one run. Each has a default and a hard maximum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct FlowLimits {
-    /// Nodes of the flow: steps, sequences, graphs, loops. Default 256.
+    /// Nodes of the flow, steps among them. Default 256.
     pub nodes: usize,
-    /// Bytes that one expression copies out of the context. Default 32 MiB, more than any node
-    /// takes.
+    /// Bytes that one expression copies out of the context, and bytes of the outputs of one fanout
+    /// together. Default 32 MiB, more than any node takes.
     pub gathered_bytes: usize,
-    /// Steps of one graph that are started at once. Default 8. The others wait in the graph, where
-    /// no deadline runs yet and no place of the runtime's queue is taken.
+    /// Steps of one graph, and lanes of a fanout that says nothing else, that run at once. Default 8.
+    /// The others wait in the flow, where no deadline runs yet and no place of the runtime's queue is
+    /// taken.
     pub concurrency: usize,
 }
 

@@ -16,8 +16,9 @@ pub struct Path {
     segments: Vec<Segment>,
 }
 
+/// One step of the way.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Segment {
+pub(super) enum Segment {
     Key(String),
     Index(usize),
 }
@@ -49,6 +50,13 @@ impl Path {
     pub fn key(name: &str) -> Self {
         Self {
             segments: vec![Segment::Key(name.to_owned())],
+        }
+    }
+
+    /// The whole context.
+    pub(super) fn root() -> Self {
+        Self {
+            segments: Vec::new(),
         }
     }
 
@@ -85,13 +93,7 @@ impl Path {
     ///
     /// [`PathError::NotFound`] for an absent one; a null is there.
     pub fn get<'a>(&self, context: &'a Value) -> Result<&'a Value, PathError> {
-        self.segments
-            .iter()
-            .try_fold(context, |value, segment| match segment {
-                Segment::Key(key) => value.get(key),
-                Segment::Index(index) => value.get(index),
-            })
-            .ok_or_else(|| PathError::NotFound(self.to_string()))
+        get(&self.segments, context).ok_or_else(|| PathError::NotFound(self.to_string()))
     }
 
     /// Writes a value, making missing objects on the way. The root takes objects only.
@@ -101,23 +103,56 @@ impl Path {
     /// [`PathError::Occupied`] when something that is no object stands on the way.
     pub fn set(&self, context: &mut Value, value: Value) -> Result<(), PathError> {
         let occupied = || PathError::Occupied(self.to_string());
-        let mut place = context;
-        for segment in &self.segments {
-            let Segment::Key(key) = segment else {
-                return Err(occupied());
-            };
-            if place.is_null() {
-                *place = Value::Object(Map::new());
-            }
-            let map = place.as_object_mut().ok_or_else(occupied)?;
-            place = map.entry(key.as_str()).or_insert(Value::Null);
-        }
         if self.segments.is_empty() && !value.is_object() {
             return Err(occupied());
         }
-        *place = value;
-        Ok(())
+        set(&self.segments, context, value).ok_or_else(occupied)
     }
+
+    /// Whether the way leads through a list.
+    pub(super) fn has_index(&self) -> bool {
+        let is_index = |segment: &Segment| matches!(segment, Segment::Index(_));
+        self.segments.iter().any(is_index)
+    }
+
+    /// The way from another place to this one, where that is on the way.
+    pub(super) fn within(&self, other: &Self) -> Option<&[Segment]> {
+        self.segments.strip_prefix(other.segments.as_slice())
+    }
+
+    /// The way from the root.
+    pub(super) fn segments(&self) -> &[Segment] {
+        &self.segments
+    }
+}
+
+/// The value at the end of a way.
+pub(super) fn get<'a>(segments: &[Segment], value: &'a Value) -> Option<&'a Value> {
+    segments
+        .iter()
+        .try_fold(value, |value, segment| match segment {
+            Segment::Key(key) => value.get(key),
+            Segment::Index(index) => value.get(index),
+        })
+}
+
+/// Writes a value to the end of a way; `None` when something that is no object stands on it.
+pub(super) fn set(segments: &[Segment], context: &mut Value, value: Value) -> Option<()> {
+    let mut place = context;
+    for segment in segments {
+        let Segment::Key(key) = segment else {
+            return None;
+        };
+        if place.is_null() {
+            *place = Value::Object(Map::new());
+        }
+        place = place
+            .as_object_mut()?
+            .entry(key.as_str())
+            .or_insert(Value::Null);
+    }
+    *place = value;
+    Some(())
 }
 
 impl TryFrom<String> for Path {

@@ -1,58 +1,32 @@
-//! Running a flow: each step through the runtime's own checks. Nothing is undone or repeated.
+//! Running a flow: which node comes next, and what it sees. Nothing is undone or repeated.
 
 use std::pin::Pin;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
-use thiserror::Error;
-use tidegate_contract::{CallError, Failure, JsonObject, Status};
+use tidegate_contract::{CallError, Failure, JsonObject};
+use tokio_util::sync::CancellationToken;
 
+use super::act::unreadable;
+use super::error::FlowError;
 use super::evaluate::{self, EvaluateError};
 use super::expression::Expression;
-use super::path::{Path, PathError};
-use super::{Flow, FlowLimits, FlowProblem, Loop, Node, Step};
+use super::path::Path;
+use super::place::Place;
+use super::scope::Scope;
+use super::surroundings::{Agents, Journal, Kept, Surroundings};
+use super::{Assign, Branch, Catch, Flow, FlowLimits, Known, Loop, Node, Step, Try};
 use crate::runtime::{InvokeOptions, Runtime};
 
-/// Why a flow ended early.
-#[derive(Debug, Error)]
-pub enum FlowError {
-    /// Nothing ran: the flow itself is wrong.
-    #[error("the flow can't run")]
-    Invalid(#[source] FlowProblem),
-    /// A step's call was refused or gave no valid result, or the caller cancelled before it started.
-    #[error("step `{step}` failed")]
-    Call {
-        /// The step, or the loop that did not go on.
-        step: String,
-        /// Why.
-        #[source]
-        source: CallError,
-    },
-    /// An input, an output or a loop's expression does not fit the context.
-    #[error("`{step}` does not fit the context")]
-    Context {
-        /// The step; `result` for the flow's own result; for a loop its name and the key.
-        step: String,
-        /// Why.
-        #[source]
-        source: EvaluateError,
-    },
-    /// A loop was not done in time.
-    #[error("loop `{name}` is not done after max_iterations = {max_iterations}")]
-    Iterations {
-        /// The loop.
-        name: String,
-        /// Its bound.
-        max_iterations: u32,
-    },
-}
-
-/// Told about each step of a run. In a graph several steps may have started before one of them ends;
-/// each that has started ends once, also after another's error.
+/// Told about each step of a run. Several steps may have started before one of them ends; each that
+/// has started ends once, also after another's error, unless the run's journal fails.
+///
+/// What a journal brings back is not told again.
 pub trait Progress {
     /// A step starts.
-    fn started(&mut self, step: &Step);
+    fn started(&mut self, step: &Step, place: &Place);
     /// A step ended.
-    fn ended(&mut self, step: &Step, end: StepEnd<'_>);
+    fn ended(&mut self, step: &Step, place: &Place, end: StepEnd<'_>);
 }
 
 /// How a step ended.
@@ -60,7 +34,13 @@ pub trait Progress {
 pub enum StepEnd<'a> {
     /// With this output, whose `status` may still say that it failed.
     Output(&'a Value),
-    /// Without one; the flow ends.
+    /// Without one, as its agent wished.
+    Skipped,
+    /// Blocked by its agent, with this value.
+    Blocked(&'a Value),
+    /// Failed by its agent.
+    Failed(&'a Failure),
+    /// The call was refused or gave no valid result.
     Error(&'a CallError),
 }
 
@@ -75,43 +55,70 @@ impl Flow {
     /// [`FlowError`], naming the step. Effects of earlier steps stay.
     pub async fn run(
         &self,
-        runtime: &Runtime,
         input: JsonObject,
-        options: &InvokeOptions,
-        progress: &mut (dyn Progress + Send),
+        around: Surroundings<'_>,
     ) -> Result<(Option<Value>, Value), FlowError> {
-        self.check().map_err(FlowError::Invalid)?;
-        let mut run = Run {
-            runtime,
-            options,
-            progress,
-            limits: self.limits,
-            context: self.context(input),
+        self.check_input(&input)?;
+        let mut lane = Lane {
+            scope: Scope::of(self.context(input)),
+            cancel: around.options.cancel.clone(),
+            lanes: Vec::new(),
         };
-        run.node(&self.flow).await?;
+        let run = Run {
+            runtime: around.runtime,
+            options: around.options,
+            agents: around.agents,
+            journal: around.journal,
+            limits: self.limits,
+            progress: Mutex::new(around.progress),
+        };
+        run.node(&self.flow, &mut lane, Place::root()).await?;
         let result = self
             .result
             .as_ref()
-            .map(|result| run.value("result", result))
+            .map(|result| run.value("result", result, &lane))
             .transpose()?;
-        Ok((result, run.context))
+        Ok((result, lane.scope.into_own().into_value()))
     }
 }
 
-/// One run of a flow.
+impl Flow {
+    fn check_input(&self, input: &JsonObject) -> Result<(), FlowError> {
+        let known = Known {
+            input: Some(input),
+            contracts: None,
+        };
+        let checked = self.check_with(&known);
+        checked.map_err(|placed| FlowError::Invalid(placed.problem))
+    }
+}
+
+/// What all lanes of a run share.
 pub(super) struct Run<'a> {
-    runtime: &'a Runtime,
-    options: &'a InvokeOptions,
-    progress: &'a mut (dyn Progress + Send),
+    pub(super) runtime: &'a Runtime,
+    pub(super) options: InvokeOptions,
+    pub(super) agents: Option<&'a dyn Agents>,
+    pub(super) journal: Option<&'a dyn Journal>,
     pub(super) limits: FlowLimits,
-    context: Value,
+    progress: Mutex<&'a mut (dyn Progress + Send)>,
+}
+
+/// One line of nodes that come one after the other: the flow itself, or one item of a fanout.
+pub(super) struct Lane<'s> {
+    pub(super) scope: Scope<'s>,
+    /// Ends what runs in this lane.
+    pub(super) cancel: CancellationToken,
+    /// The lanes that it stands in, outermost first, itself the last.
+    pub(super) lanes: Vec<u32>,
 }
 
 impl<'a> Run<'a> {
     /// Nodes nest, so the future is boxed; how deeply is checked before.
-    fn node<'b>(
-        &'b mut self,
+    pub(super) fn node<'b>(
+        &'b self,
         node: &'a Node,
+        lane: &'b mut Lane<'_>,
+        place: Place,
     ) -> Pin<Box<dyn Future<Output = Result<(), FlowError>> + Send + 'b>>
     where
         'a: 'b,
@@ -119,132 +126,202 @@ impl<'a> Run<'a> {
         Box::pin(async move {
             match node {
                 Node::Step(step) => {
-                    let end = self.begin(step)?.await;
-                    self.end(step, end)
+                    let end = self.act(self.begin(step, lane, place)?).await?;
+                    lane.take(step, end)
                 }
                 Node::Seq(nodes) => {
-                    for node in nodes {
-                        self.node(node).await?;
+                    for (at, node) in nodes.iter().enumerate() {
+                        self.node(node, lane, place.child(at)).await?;
                     }
                     Ok(())
                 }
-                Node::Graph(steps) => self.graph(steps).await,
-                Node::Loop(inner) => self.iterate(inner).await,
+                Node::Graph(steps) => self.graph(steps, lane, &place).await,
+                Node::Loop(inner) => self.iterate(inner, lane, &place).await,
+                Node::Branch(branch) => self.branch(branch, lane, &place).await,
+                Node::Fanout(fanout) => self.fanout(fanout, lane, &place).await,
+                Node::Try(attempt) => self.attempt(attempt, lane, &place).await,
+                Node::Assign(Assign(places)) => self.assign(places, lane, &place),
             }
         })
     }
 
-    async fn iterate(&mut self, inner: &'a Loop) -> Result<(), FlowError> {
-        let name = inner.name.as_str();
+    async fn branch(
+        &self,
+        branch: &'a Branch,
+        lane: &mut Lane<'_>,
+        place: &Place,
+    ) -> Result<(), FlowError> {
+        let at = format!("cond of the branch at {place}");
+        let cond = self.value(&at, &branch.cond, lane)?;
+        let cond = evaluate::boolean("cond", &cond);
+        if cond.map_err(|source| FlowError::context(&at, source))? {
+            return self.node(&branch.then, lane, place.child(0)).await;
+        }
+        match &branch.r#else {
+            Some(node) => self.node(node, lane, place.child(1)).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn attempt(
+        &self,
+        attempt: &'a Try,
+        lane: &mut Lane<'_>,
+        place: &Place,
+    ) -> Result<(), FlowError> {
+        let mut inner = Lane {
+            scope: Scope::over(&lane.scope),
+            cancel: lane.cancel.clone(),
+            lanes: lane.lanes.clone(),
+        };
+        let ended = self.node(&attempt.body, &mut inner, place.child(0)).await;
+        let own = inner.scope.into_own();
+        match ended {
+            Ok(()) => {
+                lane.scope.absorb(own);
+                Ok(())
+            }
+            Err(error) if error.is_final() || lane.cancel.is_cancelled() => Err(error),
+            Err(error) => {
+                let Catch { r#as, body } = &attempt.catch;
+                lane.write(r#as.as_str(), &Path::key(r#as.as_str()), error.report())?;
+                self.node(body, lane, place.child(1)).await
+            }
+        }
+    }
+
+    fn assign(
+        &self,
+        places: &[(Path, Expression)],
+        lane: &mut Lane<'_>,
+        place: &Place,
+    ) -> Result<(), FlowError> {
+        let at = |path: &Path| format!("{path} of the assign at {place}");
+        let values = places.iter().map(|(path, expression)| {
+            let value = self.value(&at(path), expression, lane)?;
+            Ok((path, value))
+        });
+        let values: Vec<_> = values.collect::<Result<_, FlowError>>()?;
+        for (path, value) in values {
+            lane.write(&at(path), path, value)?;
+        }
+        Ok(())
+    }
+
+    async fn iterate(
+        &self,
+        inner: &'a Loop,
+        lane: &mut Lane<'_>,
+        place: &Place,
+    ) -> Result<(), FlowError> {
+        let name = &lane.named(inner.name.as_str());
         let at = |key: &str| format!("{name}.{key}");
-        let place = Path::key(name);
-        let state = self.value(&at("state"), &inner.state)?;
-        self.write(&at("state"), &place, state)?;
-        for _iteration in 0..inner.max_iterations {
+        let out = Path::key(inner.name.as_str());
+        let state = self.value(&at("state"), &inner.state, lane)?;
+        lane.write(&at("state"), &out, state)?;
+        for iteration in 0..inner.max_iterations {
             // A body that waits for nothing must not keep others, or the caller's cancelling, away.
             tokio::task::yield_now().await;
-            self.not_cancelled(name)?;
-            let bound = self.value(&at("bind"), &inner.bind)?;
-            self.lay_over(&at("bind"), bound)?;
-            self.node(&inner.body).await?;
-            if let Some(update) = &inner.update {
-                let state = self.value(&at("update"), update)?;
-                self.write(&at("update"), &place, state)?;
+            if lane.cancel.is_cancelled() {
+                return Err(FlowError::cancelled(name));
             }
-            let done = self.value(&at("done"), &inner.done)?;
+            let bound = self.value(&at("bind"), &inner.bind, lane)?;
+            lane.lay_over(&at("bind"), bound)?;
+            self.node(&inner.body, lane, place.turn(iteration)).await?;
+            if let Some(update) = &inner.update {
+                let state = self.value(&at("update"), update, lane)?;
+                lane.write(&at("update"), &out, state)?;
+            }
+            let done = self.value(&at("done"), &inner.done, lane)?;
             let done = evaluate::boolean("done", &done);
-            if done.map_err(|source| misfit(&at("done"), source))? {
+            if done.map_err(|source| FlowError::context(&at("done"), source))? {
                 return Ok(());
             }
         }
         Err(FlowError::Iterations {
-            name: name.to_owned(),
+            name: name.clone(),
             max_iterations: inner.max_iterations,
         })
     }
 
-    /// Evaluates a step's input and starts its call; the call borrows nothing of the run.
-    pub(super) fn begin(
-        &mut self,
-        step: &'a Step,
-    ) -> Result<impl Future<Output = Result<Value, CallError>> + Send + use<'a>, FlowError> {
-        let name = step.name.as_str();
-        self.not_cancelled(name)?;
-        let input = self.value(name, &step.r#in)?;
-        let options = InvokeOptions {
-            sink: step.sink.clone(),
-            ..self.options.clone()
-        };
-        self.progress.started(step);
-        Ok(self.runtime.invoke(step.node, input, options))
+    pub(super) fn progress(&self) -> MutexGuard<'_, &'a mut (dyn Progress + Send)> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes what a step's call gave.
-    pub(super) fn end(
-        &mut self,
-        step: &Step,
-        end: Result<Value, CallError>,
-    ) -> Result<(), FlowError> {
-        let name = step.name.as_str();
-        match end {
-            Ok(output) => {
-                self.progress.ended(step, StepEnd::Output(&output));
-                self.write(name, &step.place(), output)
-            }
-            Err(source) => {
-                self.progress.ended(step, StepEnd::Error(&source));
-                Err(FlowError::Call {
-                    step: name.to_owned(),
-                    source,
-                })
-            }
-        }
+    pub(super) fn value(
+        &self,
+        name: &str,
+        expression: &Expression,
+        lane: &Lane<'_>,
+    ) -> Result<Value, FlowError> {
+        let value = expression.evaluate_in(&lane.scope, self.limits.gathered_bytes);
+        value.map_err(|source| FlowError::context(name, source))
     }
 
-    fn not_cancelled(&self, name: &str) -> Result<(), FlowError> {
-        if !self.options.cancel.is_cancelled() {
+    /// Gives the error that the journal kept of a graph or fanout. Which of several errors came first
+    /// hangs on time, and what followed from it must follow again.
+    pub(super) async fn failed_before(&self, name: &str, place: &Place) -> Result<(), FlowError> {
+        let Some(Kept::Ended(end)) = self.recall(name, place).await? else {
             return Ok(());
+        };
+        match end.get("error") {
+            None => Ok(()),
+            Some(report) => Err(FlowError::of_report(report).unwrap_or_else(|| unreadable(name))),
         }
-        Err(FlowError::Call {
-            step: name.to_owned(),
-            source: CallError::Ended {
-                status: Status::Cancelled,
-                failure: Failure::cancelled(),
-            },
-        })
     }
 
-    fn value(&self, name: &str, expression: &Expression) -> Result<Value, FlowError> {
-        let value = expression.evaluate(&self.context, self.limits.gathered_bytes);
-        value.map_err(|source| misfit(name, source))
+    /// Keeps the error of a graph or fanout and gives it back.
+    pub(super) async fn keep_error(
+        &self,
+        name: &str,
+        place: &Place,
+        error: FlowError,
+        cancel: &CancellationToken,
+    ) -> Result<FlowError, FlowError> {
+        if let Some(journal) = self.journal
+            && !error.is_final()
+            && !cancel.is_cancelled()
+        {
+            let kept = serde_json::json!({ "error": error.report() });
+            let ended = journal.ended(place, &kept).await;
+            ended.map_err(|source| FlowError::journal(name, source))?;
+        }
+        Ok(error)
+    }
+}
+
+impl Lane<'_> {
+    /// A name as errors have it: with the lanes that it stands in, `review[2]`.
+    pub(super) fn named(&self, name: &str) -> String {
+        named(name, &self.lanes)
     }
 
-    fn write(&mut self, name: &str, place: &Path, value: Value) -> Result<(), FlowError> {
-        let written = place.set(&mut self.context, value);
-        written.map_err(|source: PathError| misfit(name, source.into()))
+    pub(super) fn write(&mut self, name: &str, to: &Path, value: Value) -> Result<(), FlowError> {
+        let written = self.scope.set(to, value);
+        written.map_err(|source| FlowError::context(name, source.into()))
     }
 
     fn lay_over(&mut self, name: &str, bound: Value) -> Result<(), FlowError> {
-        match (&mut self.context, bound) {
-            (Value::Object(context), Value::Object(bound)) => {
-                context.extend(bound);
+        match bound {
+            Value::Object(bound) => {
+                for (key, value) in bound {
+                    self.write(name, &Path::key(&key), value)?;
+                }
                 Ok(())
             }
-            (_, other) => {
+            other => {
                 let source = EvaluateError::Type {
                     what: "bind",
                     expected: "a mapping",
                     found: evaluate::type_of(&other),
                 };
-                Err(misfit(name, source))
+                Err(FlowError::context(name, source))
             }
         }
     }
 }
 
-fn misfit(step: &str, source: EvaluateError) -> FlowError {
-    FlowError::Context {
-        step: step.to_owned(),
-        source,
-    }
+pub(super) fn named(name: &str, lanes: &[u32]) -> String {
+    let with = |name: String, lane| format!("{name}[{lane}]");
+    lanes.iter().fold(name.to_owned(), with)
 }

@@ -1,0 +1,173 @@
+//! Paths that are sure to lead nowhere.
+//!
+//! A path is a problem where nothing that may come before can have written its place. Inside of what
+//! may never run (the ways of a branch, the lanes of a fanout, a `try`) a place that no node of the
+//! flow writes is let pass: it may be an input that only that way needs.
+
+use serde_json::Value;
+use tidegate_contract::JsonObject;
+
+use crate::flow::Flow;
+use crate::flow::expression::Expression;
+use crate::flow::node::{Assign, Fanout, Loop, Node};
+use crate::flow::path::Path;
+use crate::flow::place::Place;
+use crate::flow::problem::{FlowProblem, PlacedProblem};
+use crate::flow::step::Step;
+
+pub(super) fn check(flow: &Flow, input: &JsonObject) -> Result<(), PlacedProblem> {
+    let mut all = Vec::new();
+    flow.flow.writes(&mut all);
+    let mut reading = Reading {
+        context: flow.context(input.clone()),
+        all,
+        written: Vec::new(),
+        is_sure: true,
+    };
+    reading.node(&flow.flow, &Place::root())?;
+    match &flow.result {
+        Some(result) => reading.expression("result", result, &Place::root()),
+        None => Ok(()),
+    }
+}
+
+/// A walk in the order of a run.
+struct Reading {
+    /// The context before the first step.
+    context: Value,
+    /// Every place that some node of the flow writes.
+    all: Vec<Path>,
+    /// The places that may have been written so far.
+    written: Vec<Path>,
+    /// Whether what is looked at runs in every run.
+    is_sure: bool,
+}
+
+impl Reading {
+    fn node(&mut self, node: &Node, place: &Place) -> Result<(), PlacedProblem> {
+        match node {
+            Node::Step(step) => {
+                self.expression(step.name.as_str(), &step.r#in, place)?;
+                self.written.push(step.output());
+            }
+            Node::Graph(steps) => self.graph(steps, place)?,
+            Node::Seq(_) => {
+                for (at, node) in node.children() {
+                    self.node(node, &place.of(at))?;
+                }
+            }
+            Node::Assign(Assign(places)) => {
+                for (path, expression) in places {
+                    self.expression(&format!("assign {path}"), expression, place)?;
+                }
+                self.written
+                    .extend(places.iter().map(|(path, _)| path.clone()));
+            }
+            Node::Branch(branch) => {
+                self.expression("cond", &branch.cond, place)?;
+                self.perhaps(|reading| {
+                    let before = reading.written.len();
+                    reading.node(&branch.then, &place.child(0))?;
+                    if let Some(other) = &branch.r#else {
+                        let then = reading.written.split_off(before);
+                        reading.node(other, &place.child(1))?;
+                        reading.written.extend(then);
+                    }
+                    Ok(())
+                })?;
+            }
+            Node::Try(attempt) => self.perhaps(|reading| {
+                let before = reading.written.len();
+                reading.node(&attempt.body, &place.child(0))?;
+                let body = reading.written.split_off(before);
+                reading.written.push(Path::key(attempt.catch.r#as.as_str()));
+                reading.node(&attempt.catch.body, &place.child(1))?;
+                reading.written.extend(body);
+                Ok(())
+            })?,
+            Node::Loop(inner) => self.iterate(inner, place)?,
+            Node::Fanout(fanout) => self.fanout(fanout, place)?,
+        }
+        Ok(())
+    }
+
+    /// Its checks have found already which step may read which other one's output.
+    fn graph(&mut self, steps: &[Step], place: &Place) -> Result<(), PlacedProblem> {
+        let before = self.written.len();
+        for (at, step) in steps.iter().enumerate() {
+            let others = steps.iter().enumerate().filter(|(other, _)| *other != at);
+            self.written.extend(others.map(|(_, step)| step.output()));
+            self.expression(step.name.as_str(), &step.r#in, &place.child(at))?;
+            self.written.truncate(before);
+        }
+        self.written.extend(steps.iter().map(Step::output));
+        Ok(())
+    }
+
+    /// What the body writes at its end an earlier part of it may read in the next iteration.
+    fn iterate(&mut self, inner: &Loop, place: &Place) -> Result<(), PlacedProblem> {
+        let at = |key: &str| format!("{}.{key}", inner.name.as_str());
+        self.expression(&at("state"), &inner.state, place)?;
+        self.written.push(Path::key(inner.name.as_str()));
+        self.written.extend(inner.bound());
+        inner.body.writes(&mut self.written);
+        self.expression(&at("bind"), &inner.bind, place)?;
+        self.node(&inner.body, &place.turn(0))?;
+        if let Some(update) = &inner.update {
+            self.expression(&at("update"), update, place)?;
+        }
+        self.expression(&at("done"), &inner.done, place)
+    }
+
+    fn fanout(&mut self, fanout: &Fanout, place: &Place) -> Result<(), PlacedProblem> {
+        let name = fanout.name.as_str();
+        self.expression(&format!("{name}.items"), &fanout.items, place)?;
+        let before = self.written.len();
+        let bound = [&fanout.bind].into_iter().chain(&fanout.index);
+        self.written
+            .extend(bound.map(|name| Path::key(name.as_str())));
+        self.perhaps(|reading| reading.node(&fanout.body, &place.turn(0)))?;
+        self.written.truncate(before);
+        self.written.push(Path::key(name));
+        Ok(())
+    }
+
+    /// Looks at what may never run.
+    fn perhaps(
+        &mut self,
+        look: impl FnOnce(&mut Self) -> Result<(), PlacedProblem>,
+    ) -> Result<(), PlacedProblem> {
+        let is_sure = std::mem::replace(&mut self.is_sure, false);
+        let looked = look(self);
+        self.is_sure = is_sure;
+        looked
+    }
+
+    fn expression(
+        &self,
+        step: &str,
+        expression: &Expression,
+        place: &Place,
+    ) -> Result<(), PlacedProblem> {
+        let mut nowhere = None;
+        expression.sure_paths(&mut |path| {
+            if nowhere.is_none() && !self.may_lead(path) {
+                nowhere = Some(path);
+            }
+        });
+        nowhere.map_or(Ok(()), |path| {
+            Err(PlacedProblem {
+                place: place.clone(),
+                problem: FlowProblem::Nowhere {
+                    step: step.to_owned(),
+                    path: path.to_string(),
+                },
+            })
+        })
+    }
+
+    fn may_lead(&self, path: &Path) -> bool {
+        let met = |places: &[Path]| places.iter().any(|place| place.overlaps(path));
+        path.get(&self.context).is_ok() || met(&self.written) || !(self.is_sure || met(&self.all))
+    }
+}

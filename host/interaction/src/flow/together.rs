@@ -1,0 +1,103 @@
+//! Futures side by side in one task: only those that were woken are polled.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, Wake, Waker};
+
+/// What runs, each under a number of its own.
+pub(super) struct Together<'f, T> {
+    running: BTreeMap<usize, Running<'f, T>>,
+    woken: Arc<Woken>,
+}
+
+/// One of them, and what it wakes.
+type Running<'f, T> = (Pin<Box<dyn Future<Output = T> + Send + 'f>>, Waker);
+
+/// Which of them want to be polled, and who polls them.
+#[derive(Default)]
+struct Woken {
+    numbers: Mutex<VecDeque<usize>>,
+    task: Mutex<Option<Waker>>,
+}
+
+/// Wakes one of them.
+struct Bell {
+    number: usize,
+    woken: Arc<Woken>,
+}
+
+impl Wake for Bell {
+    fn wake(self: Arc<Self>) {
+        self.woken.add(self.number);
+        let task = lock(&self.woken.task).take();
+        if let Some(task) = task {
+            task.wake();
+        }
+    }
+}
+
+impl Woken {
+    fn add(&self, number: usize) {
+        lock(&self.numbers).push_back(number);
+    }
+}
+
+/// What is behind these locks is whole at any moment.
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<'f, T> Together<'f, T> {
+    pub(super) fn new() -> Self {
+        Self {
+            running: BTreeMap::new(),
+            woken: Arc::default(),
+        }
+    }
+
+    /// How many run.
+    pub(super) fn len(&self) -> usize {
+        self.running.len()
+    }
+
+    /// Lets one more run; it is first polled by [`next`](Self::next).
+    pub(super) fn add(&mut self, number: usize, future: impl Future<Output = T> + Send + 'f) {
+        let bell = Bell {
+            number,
+            woken: Arc::clone(&self.woken),
+        };
+        let waker = Waker::from(Arc::new(bell));
+        self.running.insert(number, (Box::pin(future), waker));
+        self.woken.add(number);
+    }
+
+    /// Waits for one of them to end and takes it out; `None` when there is none.
+    pub(super) async fn next(&mut self) -> Option<(usize, T)> {
+        if self.running.is_empty() {
+            return None;
+        }
+        Some(poll_fn(|task| self.poll(task)).await)
+    }
+
+    fn poll(&mut self, task: &Context<'_>) -> Poll<(usize, T)> {
+        // Before the numbers are looked at: who is woken from here on wakes this task again.
+        *lock(&self.woken.task) = Some(task.waker().clone());
+        loop {
+            let number = lock(&self.woken.numbers).pop_front();
+            let Some(number) = number else {
+                return Poll::Pending;
+            };
+            // One that has ended may have been woken once more.
+            let Some((future, waker)) = self.running.get_mut(&number) else {
+                continue;
+            };
+            let end = future.as_mut().poll(&mut Context::from_waker(waker));
+            if let Poll::Ready(end) = end {
+                self.running.remove(&number);
+                return Poll::Ready((number, end));
+            }
+        }
+    }
+}
