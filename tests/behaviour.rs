@@ -15,6 +15,7 @@ mod native;
 mod observe;
 mod orders;
 mod protocols;
+mod refused;
 mod seed;
 mod tenants;
 mod typed;

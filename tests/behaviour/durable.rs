@@ -8,12 +8,13 @@ use std::sync::Mutex;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tidegate::flow::{Flow, Journal, Kept, Place};
-use tidegate::{BoxFuture, CancellationToken};
-use tidegate_contract::CallError;
+use tidegate::flow::{Flow, Journal, Kept, Place, Surroundings};
+use tidegate::{BoxFuture, CancellationToken, InvokeOptions, ToolRegistry};
+use tidegate_contract::{CallError, JsonObject, ToolOutcome};
 
-use super::acting::{Told, flow_of, shown};
+use super::acting::{Told, acting, calling, flow_of, runtime_of, shown};
 use super::agents::{Doubles, asking, run_with};
+use crate::differential::random::Random;
 
 /// When a run is killed.
 #[derive(Clone, Copy, Debug)]
@@ -215,4 +216,257 @@ async fn i10_a_killed_sequence_graph_and_loop_go_on_where_they_stood() {
     let context = survives(&flow).await.unwrap();
     assert_eq!(context["both"], json!([{"wait": 3}, {"wait": 0}]));
     assert_eq!(context["seen"], json!({"next": null}));
+}
+
+fn fanned(join: &str, agents: &[(&str, u32)]) -> Flow {
+    let items: Vec<Value> = agents
+        .iter()
+        .map(|(agent, wait)| json!({"do": agent, "wait": wait}))
+        .collect();
+    let input = json!({"wait": {"$path": "$.item.wait"}, "at": {"$path": "$.at"}});
+    let asked = |agent: &str, other: Value| {
+        json!({"branch": {
+            "cond": {"$eq": [{"$path": "$.item.do"}, agent]}, "then": asking("work", agent, &input),
+            "else": other,
+        }})
+    };
+    let body = ["fail", "block", "skip", "stuck"]
+        .iter()
+        .fold(echo("work", &input), |other, agent| asked(agent, other));
+    flow_of(json!({"id": "a", "flow": {"seq": [
+        {"fanout": {
+            "name": "all", "items": {"$lit": items}, "bind": "item", "index": "at", "join": join,
+            "body": body, "concurrency": 3,
+        }},
+        echo("after", &json!({"$path": "$.all"})),
+    ]}}))
+}
+
+#[tokio::test]
+async fn i11_a_killed_fanout_decides_alike_in_each_join() {
+    let good = [("echo", 4), ("echo", 0), ("skip", 1), ("echo", 2)];
+    let mixed = [("stuck", 0), ("fail", 1), ("echo", 3), ("block", 0)];
+    let settling = [("echo", 4), ("fail", 0), ("block", 1), ("skip", 2)];
+    assert!(survives(&fanned("all", &good)).await.is_ok());
+    assert!(survives(&fanned("all_settled", &settling)).await.is_ok());
+    let any = survives(&fanned("any", &mixed)).await.unwrap();
+    assert_eq!(any["after"], json!({"work": {"wait": 3, "at": 2}}));
+    let race = survives(&fanned("race", &[("stuck", 0), ("echo", 1), ("echo", 3)])).await;
+    assert_eq!(
+        race.unwrap()["after"],
+        json!({"work": {"wait": 1, "at": 1}})
+    );
+    let lost = survives(&fanned("race", &mixed)).await.unwrap_err();
+    assert_eq!(lost, "step `work[1]` failed: WORK_FAILED: work is lost");
+    let none = survives(&fanned("any", &[("fail", 3), ("fail", 0)]))
+        .await
+        .unwrap_err();
+    assert!(
+        none.starts_with("no lane of fanout `all` succeeded"),
+        "{none}"
+    );
+}
+
+#[tokio::test]
+async fn i11_a_killed_try_takes_the_same_way_again() {
+    let trying = |agent: &str| {
+        let body = json!({"seq": [echo("one", &json!(1)), asking("two", agent, &json!({"n": 2}))]});
+        let catch = echo("after", &json!({"$path": "$.error"}));
+        flow_of(json!({"id": "a", "flow": {"seq": [
+            {"try": {"body": body, "catch": {"as": "error", "body": catch}}}, echo("end", &json!(3)),
+        ]}}))
+    };
+    for agent in ["echo", "skip", "block", "fail", "fault"] {
+        let context = survives(&trying(agent)).await.unwrap();
+        let is_caught = ["block", "fail", "fault"].contains(&agent);
+        assert_eq!(context.get("after").is_some(), is_caught, "{agent}");
+        assert_eq!(
+            context.get("one").is_some(),
+            !is_caught,
+            "what was written is taken back"
+        );
+    }
+}
+
+#[tokio::test]
+async fn i11_the_error_of_a_graph_is_the_same_again() {
+    // The second step fails first, and the first one while what runs is waited for.
+    let step = |name: &str, agent: &str, wait: u32| {
+        asking(name, agent, &json!({ "wait": wait }))["step"].clone()
+    };
+    let graph = json!({"graph": [step("one", "fail", 4), step("two", "fail", 0)]});
+    let flow = flow_of(json!({"id": "a", "flow": {"seq": [
+        {"try": {"body": graph, "catch": {"as": "error", "body": {"seq": []}}}},
+        echo("after", &json!({"$path": "$.error.step"})),
+    ]}}));
+    let ledger = Ledger::new(Kill::Never);
+    let first = run(&flow, &Doubles::default(), &ledger).await.unwrap();
+    assert_eq!(first.as_ref().unwrap()["after"], "one");
+    let agents = Doubles::default();
+    assert_eq!(run(&flow, &agents, &ledger.again()).await.unwrap(), first);
+    assert_eq!(agents.given.lock().unwrap().len(), 0);
+}
+
+#[tokio::test]
+async fn i11_the_losers_of_a_race_are_closed_after_a_restart() {
+    let flow = fanned("race", &[("stuck", 0), ("echo", 1)]);
+    // Started twice, ended once, and the lane that counts.
+    let ledger = Ledger::new(Kill::After(4));
+    assert!(run(&flow, &Doubles::default(), &ledger).await.is_none());
+    let agents = Doubles::default();
+    let ended = run(&flow, &agents, &ledger.again()).await.unwrap().unwrap();
+    assert_eq!(ended["after"], json!({"work": {"wait": 1, "at": 1}}));
+    let given = agents.given.lock().unwrap();
+    let names: Vec<&Value> = given.iter().map(|given| &given["lanes"]).collect();
+    assert_eq!(
+        names,
+        [&json!([0]), &json!([])],
+        "the loser, then the step after the race"
+    );
+}
+
+/// What a step of the runtime that started and did not end is after a restart.
+#[tokio::test]
+async fn i11_a_call_that_was_cut_off_is_unknown_and_never_made_again() {
+    let runs = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let counted = std::sync::Arc::clone(&runs);
+    let tool = acting("act", move |_| {
+        counted.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+        Box::pin(async { Ok(ToolOutcome::text("done")) })
+    });
+    let tools = ToolRegistry::new();
+    drop(tools.register(tool).unwrap());
+    let runtime = runtime_of(&tools, None);
+    let observe = json!({"step": {
+        "name": "observe", "node": "INTERACTION.OBSERVE", "in": {"result": {"$path": "$.act"}},
+    }});
+    let act = json!({"step": calling("act", "act", &[])});
+    let flow = flow_of(json!({"id": "a", "flow": {"seq": [act, observe]}}));
+    let mut told = Told::default();
+    let take_up = async |ledger: &Ledger, told: &mut Told| {
+        let around = Surroundings {
+            journal: Some(ledger),
+            ..Surroundings::new(&runtime, InvokeOptions::default(), told)
+        };
+        tokio::select! {
+            biased;
+            ended = flow.run(JsonObject::new(), around) => Some(ended.unwrap().1),
+            () = ledger.killed.cancelled() => None,
+        }
+    };
+    // The tool ran, and its end was not kept.
+    let ledger = Ledger::new(Kill::Before(1));
+    assert!(take_up(&ledger, &mut told).await.is_none());
+    assert_eq!(runs.load(std::sync::atomic::Ordering::SeqCst), 1);
+    let context = take_up(&ledger.again(), &mut told).await.unwrap();
+    assert_eq!(
+        runs.load(std::sync::atomic::Ordering::SeqCst),
+        1,
+        "never again"
+    );
+    assert_eq!(context["act"]["callId"], "act");
+    assert_eq!(context["act"]["source"], "act");
+    assert_eq!(context["act"]["status"], "unknown");
+    assert_eq!(context["act"]["error"]["code"], "OUTCOME_UNKNOWN");
+    assert_eq!(context["observe"]["status"], "unknown");
+    // Its end was kept, and that of OBSERVE was not: OBSERVE runs again.
+    let ledger = Ledger::new(Kill::Before(2));
+    assert!(take_up(&ledger, &mut told).await.is_none());
+    let context = take_up(&ledger.again(), &mut told).await.unwrap();
+    assert_eq!(context["observe"]["status"], "success");
+    assert_eq!(runs.load(std::sync::atomic::Ordering::SeqCst), 2);
+}
+
+#[tokio::test]
+async fn i11_a_delivery_that_was_cut_off_is_unknown() {
+    let delivery = json!({"deliveryId": "d-1", "message": {"role": "user", "content": "x"}});
+    let flow = flow_of(json!({"id": "a", "flow": {"step": {
+        "name": "deliver", "node": "INTERACTION.OUTPUT", "in": delivery,
+    }}}));
+    let ledger = Ledger::new(Kill::Never);
+    ledger
+        .kept
+        .lock()
+        .unwrap()
+        .insert("0".to_owned(), Kept::Started);
+    // There is no sink: a delivery that was made again would be refused.
+    let receipt = run(&flow, &Doubles::default(), &ledger)
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(receipt["deliver"]["deliveryId"], "d-1");
+    assert_eq!(receipt["deliver"]["status"], "unknown");
+    assert_eq!(receipt["deliver"]["error"]["code"], "OUTCOME_UNKNOWN");
+}
+
+/// A small flow of any shape; `room` is how much may still be nested.
+fn any_node(random: &mut Random, name: &mut u32, room: u32) -> Value {
+    *name += 1;
+    let own = format!("n{name}");
+    let agent = random.of(&["echo", "echo", "echo", "skip", "block", "fail"]);
+    let step = asking(&own, agent, &json!({"wait": random.below(4), "name": own}));
+    if room == 0 {
+        return step;
+    }
+    let body = |random: &mut Random, name: &mut u32| any_node(random, name, room - 1);
+    match random.below(7) {
+        0 => step,
+        1 => json!({"seq": [body(random, name), body(random, name)]}),
+        2 => {
+            let steps = (0..3).map(|at| {
+                let agent = random.of(&["echo", "skip", "fail"]);
+                let input = json!({"wait": random.below(4)});
+                let mut step = asking(&format!("{own}_{at}"), agent, &input)["step"].clone();
+                if at == 2 {
+                    step["after"] = json!([format!("{own}_0")]);
+                }
+                step
+            });
+            json!({"graph": steps.collect::<Vec<Value>>()})
+        }
+        3 => json!({"loop": {
+            "name": own, "state": 0, "body": body(random, name),
+            "update": {"$add": [{"$path": format!("$.{own}")}, 1]},
+            "done": {"$gte": [{"$path": format!("$.{own}")}, 2]},
+        }}),
+        4 => {
+            let join = random.of(&["all", "any", "race", "all_settled"]);
+            // Of lanes with several steps another one may be the first after a restart, unless it was
+            // kept already which one was.
+            let room = if ["any", "race"].contains(&join) {
+                0
+            } else {
+                room - 1
+            };
+            let body = any_node(random, name, room);
+            json!({"fanout": {
+                "name": own, "items": [0, 1, 2], "bind": format!("{own}_i"), "join": join,
+                "max_items": 4, "concurrency": 1 + random.below(3), "body": body,
+            }})
+        }
+        5 => json!({"try": {
+            "body": body(random, name), "catch": {"as": format!("{own}_e"), "body": body(random, name)},
+        }}),
+        _ => json!({"branch": {
+            "cond": {"$exists": "$.n2"}, "then": body(random, name), "else": body(random, name),
+        }}),
+    }
+}
+
+#[tokio::test]
+async fn i11_any_small_flow_survives_being_killed_anywhere() {
+    let mut random = Random::new(11);
+    let (mut passed, mut failed) = (0, 0);
+    for _ in 0..60 {
+        let flow = any_node(&mut random, &mut 0, 3);
+        let flow = flow_of(json!({"id": "any", "flow": flow}));
+        match survives(&flow).await {
+            Ok(_) => passed += 1,
+            Err(_) => failed += 1,
+        }
+    }
+    assert!(
+        passed > 10 && failed > 10,
+        "{passed} passed, {failed} failed"
+    );
 }

@@ -106,11 +106,14 @@ mod tests {
         value.as_number().unwrap()
     }
 
-    fn check(left: Value, operator: Arithmetic, right: Value, expected: Result<Value, NoNumber>) {
-        let given = operator
-            .of(number(&left), number(&right))
-            .map(Value::Number);
-        assert_eq!(given, expected, "{left} {operator:?} {right}");
+    type Given = Result<Value, NoNumber>;
+
+    fn check() -> impl Fn(Value, Arithmetic, Value, Given) {
+        |left, operator, right, expected| {
+            let given = operator.of(number(&left), number(&right));
+            let given = given.map(Value::Number);
+            assert_eq!(given, expected, "{left} {operator:?} {right}");
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@ use tokio_util::sync::CancellationToken;
 use super::act::unreadable;
 use super::error::FlowError;
 use super::evaluate::{self, EvaluateError};
+use super::graph::lower;
 use super::node::{Fanout, Join};
 use super::path::Path;
 use super::place::Place;
@@ -220,13 +221,7 @@ impl Ends {
                 self.add(number, json!({"status": "failed", "error": error.report()}));
             }
             (Join::All | Join::Any, Err(error)) => {
-                if self
-                    .failed
-                    .as_ref()
-                    .is_none_or(|(lowest, _)| number < *lowest)
-                {
-                    self.failed = Some((number, error));
-                }
+                self.failed = Some(lower(self.failed.take(), (number, error)));
             }
         }
     }

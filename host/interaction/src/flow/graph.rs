@@ -12,7 +12,7 @@ use super::together::Together;
 
 impl<'a> Run<'a> {
     /// Runs every step of a graph. After the first error nothing new starts; what runs is waited
-    /// for, then the error is given back.
+    /// for, then the error is given back; of several, that of the first step in the file.
     pub(super) async fn graph(
         &self,
         steps: &'a [Step],
@@ -23,7 +23,7 @@ impl<'a> Run<'a> {
         let before = dependencies(steps).map_err(FlowError::Invalid)?;
         let mut order = Order::new(&before);
         let mut running: Together<'_, Result<End, FlowError>> = Together::new();
-        let mut failed = None;
+        let mut failed: Option<(usize, FlowError)> = None;
         loop {
             while failed.is_none() && running.len() < self.limits.concurrency {
                 let Some(position) = order.ready.pop_front() else {
@@ -34,7 +34,7 @@ impl<'a> Run<'a> {
                 };
                 match self.begin(step, lane, place.child(position)) {
                     Ok(begun) => running.add(position, self.act(begun)),
-                    Err(error) => failed = Some(error),
+                    Err(error) => failed = Some((position, error)),
                 }
             }
             let Some((position, end)) = running.next().await else {
@@ -45,13 +45,24 @@ impl<'a> Run<'a> {
             };
             match end.and_then(|end| lane.take(step, end)) {
                 Ok(()) => order.ended(position),
-                Err(error) => failed = failed.or(Some(error)),
+                Err(error) => failed = Some(lower(failed, (position, error))),
             }
         }
         match failed {
             None => Ok(()),
-            Some(error) => Err(self.keep_error("graph", place, error, &lane.cancel).await?),
+            Some((_, error)) => Err(self.keep_error("graph", place, error, &lane.cancel).await?),
         }
+    }
+}
+
+/// The error of the lower position.
+pub(super) fn lower(
+    known: Option<(usize, FlowError)>,
+    next: (usize, FlowError),
+) -> (usize, FlowError) {
+    match known {
+        Some(known) if known.0 < next.0 => known,
+        _ => next,
     }
 }
 
