@@ -15,6 +15,7 @@ mod command;
 mod differential;
 mod hostile;
 mod house;
+mod mcp;
 mod network;
 mod supply;
 mod support;

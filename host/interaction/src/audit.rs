@@ -207,6 +207,37 @@ impl Audit {
         }
     }
 
+    /// As [`decided`](Self::decided), of a call of an MCP server's tool.
+    pub(crate) fn decided_mcp<'a>(
+        &'a self,
+        (tool, call): (&'a str, &'a ToolCall),
+        tenant: &'a Tenant,
+        refused: Option<&CallError>,
+        started: Instant,
+    ) -> CallTrail<'a> {
+        let of = Subject {
+            tenant: tenant.as_str(),
+            call_id: call.id.as_str(),
+            tool,
+        };
+        let server = tool.rsplit_once(':').map_or(tool, |(server, _tool)| server);
+        self.record(&AuditEvent::Permission {
+            of,
+            allowed: !matches!(refused, Some(CallError::PermissionDenied { .. })),
+            kind: "mcp",
+            name: server,
+        });
+        CallTrail {
+            audit: self,
+            of,
+            started,
+            arguments: call.arguments.text(),
+            plugin_digest: None,
+            grant_digest: None,
+            recorded: false,
+        }
+    }
+
     /// Records the end of a delivery.
     pub(crate) fn delivered(
         &self,

@@ -29,6 +29,7 @@ mod bounds;
 mod caller;
 mod component;
 mod handler;
+mod mcp;
 mod nodes;
 mod observe;
 mod registry;
@@ -47,6 +48,11 @@ pub use blocking::Blocking;
 pub use caller::Caller;
 pub use component::{ComponentSink, ComponentTool};
 pub use handler::{Handlers, NodeHandler, RuntimeHandler};
+pub use mcp::{
+    MAX_CAPABILITIES, MAX_DISCOVERY_PAGES, McpAnswer, McpBlob, McpClient, McpError, McpPage,
+    McpRegisterError, McpRegistration, McpRegistry, McpRequest, McpSettings, McpTool,
+    McpToolResult,
+};
 pub use nodes::{Node, NodeDescriptor};
 pub use observe::observe;
 pub use registry::{RegisterError, Registration, SchemaCheck, ToolRegistry};

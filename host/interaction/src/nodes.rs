@@ -40,8 +40,8 @@ impl Node {
         let (input, output) = match self {
             Self::ActTool => ("{call: ToolCall}", "ExternalResult"),
             Self::ActMcp => (
-                "{action: \"discover\", server?} or {action: \"invoke\", server, call: ToolCall}",
-                "McpCapability[] or ExternalResult",
+                "{operation: \"discover\", server?} or {operation: \"invoke\", server, call: ToolCall}",
+                "{operation: \"discover\", capabilities} or {operation: \"invoke\", result}",
             ),
             Self::Observe => ("{result: ExternalResult}", "Observation"),
             Self::Output => (

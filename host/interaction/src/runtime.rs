@@ -1,6 +1,7 @@
 //! The runtime: the four nodes over one set of resources, with admission and an orderly end.
 
 mod bound;
+mod mcp;
 mod rehearse;
 mod work;
 
@@ -27,6 +28,7 @@ use crate::blocking::Blocking;
 use crate::bounds;
 use crate::caller::Caller;
 use crate::handler::{Handlers, RuntimeHandler};
+use crate::mcp::McpRegistry;
 use crate::nodes::{self, Node};
 use crate::observe::observe;
 use crate::registry::{Prepared, ToolRegistry};
@@ -55,6 +57,8 @@ pub struct RuntimeOptions {
     pub workers: Workers,
     /// Where results over their bound are kept, and what plugins keep; `None` keeps nothing.
     pub artifacts: Option<Artifacts>,
+    /// The MCP servers; without a registry, `INTERACTION.ACT.MCP` is not there.
+    pub mcp: Option<McpRegistry>,
     /// Calls that run at once. `None` means the slots of `engine`, or no bound without one.
     pub concurrency: Option<u32>,
     /// Calls of one tenant that may wait, at most [`MAX_QUEUE`]; 0 refuses at once.
@@ -75,6 +79,7 @@ impl Default for RuntimeOptions {
             sinks: Sinks::default(),
             workers: Workers::default(),
             artifacts: None,
+            mcp: None,
             concurrency: None,
             queue: DEFAULT_QUEUE,
             engine: None,
@@ -107,6 +112,7 @@ struct Inner {
     sinks: Sinks,
     workers: Workers,
     artifacts: Option<Artifacts>,
+    mcp: Option<McpRegistry>,
     admission: Admission,
     engine: Option<Engine>,
     audit: Option<Audit>,
@@ -145,6 +151,7 @@ impl Runtime {
             sinks: options.sinks,
             workers: options.workers,
             artifacts: options.artifacts,
+            mcp: options.mcp,
             admission: Admission::new(Need::calls(concurrency), options.queue),
             engine: options.engine,
             audit: options.audit,
@@ -198,7 +205,7 @@ impl Runtime {
         match node {
             node if self.0.handlers.get(node).is_some() => true,
             Node::ActTool | Node::Observe => true,
-            Node::ActMcp => false,
+            Node::ActMcp => self.0.mcp.is_some(),
             Node::Output => !self.0.sinks.is_empty(),
         }
     }
@@ -243,9 +250,10 @@ impl Runtime {
                 let delivery = Delivery::from_value(input)?;
                 nodes::output(&self.output(delivery, options).await?)
             }
-            Node::ActMcp => Err(CallError::NotInjected {
-                node: node.as_str(),
-            }),
+            Node::ActMcp => {
+                let request = self.mcp_input(input, &bounds)?;
+                nodes::output(&self.act_mcp(request, options).await?)
+            }
         }
     }
 

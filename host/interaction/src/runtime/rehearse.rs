@@ -38,9 +38,10 @@ impl Runtime {
                 })?;
                 sink.ready()
             }
-            Node::ActMcp => Err(CallError::NotInjected {
-                node: node.as_str(),
-            }),
+            Node::ActMcp => {
+                let request = self.mcp_input(input, &bounds)?;
+                self.check_mcp(&request, options)
+            }
         }
     }
 }

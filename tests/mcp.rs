@@ -1,0 +1,6 @@
+//! MCP both ways: the registry's rules over clients of this program, then over real servers and real
+//! clients that were not written with the host in mind.
+
+mod discovery;
+mod invoking;
+mod scripted;
