@@ -249,7 +249,10 @@ fn one_file_touches_ambient_authority() {
         "fs::File::open(",
         "Command::new",
     ];
-    assert_eq!(holders(&doors), only(&["host/sandbox/src/ambient.rs"]));
+    for file in holders(&doors) {
+        let is_door = file.starts_with("host/sandbox/src/ambient/");
+        assert!(is_door || file == "host/sandbox/src/ambient.rs", "{file}");
+    }
 }
 
 #[test]

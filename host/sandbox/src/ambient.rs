@@ -1,5 +1,4 @@
-//! The one place that uses the process's own authority: paths, environment, the cache folder, child
-//! processes.
+//! The one place with the process's own authority: paths, environment, cache folder, processes.
 //!
 //! Everything else in the host takes a handle from here. A lint (`disallowed-methods` in
 //! `clippy.toml`) refuses these calls elsewhere.
@@ -8,6 +7,8 @@
     reason = "this file is the door through which ambient authority becomes handles"
 )]
 
+pub(crate) mod child;
+pub mod streams;
 use std::fs;
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::OwnedFd;
@@ -181,7 +182,7 @@ impl NamedFile {
     }
 }
 
-/// Bytes of a file that are read at a time: as much as stays in the processor's cache.
+/// Bytes of a file read at a time: as much as stays in the processor's cache.
 const PIECE_BYTES: usize = 64 * 1024;
 
 /// Reads a file the operator named, up to `limit_bytes`.

@@ -120,6 +120,9 @@ pub enum ProgramError {
         /// The digest of what is there.
         found: Digest,
     },
+    /// An argument or a variable that no program can be given.
+    #[error("its arguments and variables have no NUL character, and variables have a name")]
+    Unpassable,
     /// More further paths than handles can be passed to the launcher.
     #[error("it has more than 64 further paths")]
     TooManyPaths,

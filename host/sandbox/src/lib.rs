@@ -18,6 +18,7 @@
 
 pub mod ambient;
 pub mod artifacts;
+pub mod child;
 pub mod command;
 pub mod denial;
 pub mod egress;
@@ -30,6 +31,7 @@ pub mod secret;
 
 pub use ambient::Workspace;
 pub use artifacts::{ArtifactBounds, ArtifactError, Artifacts, Owner, Shelf};
+pub use child::{ChildProgram, ChildStreams, RunningChild};
 pub use denial::Denial;
 pub use egress::{Egress, Network};
 pub use error::{CommandError, SandboxError};

@@ -50,6 +50,12 @@ impl Secret {
         Ok(Self(Arc::new(value)))
     }
 
+    /// The value itself, for what is as trusted as the operator: a program that is started with it.
+    #[must_use]
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+
     /// Whether a text holds the value as it is. What was encoded is not recognised.
     #[must_use]
     pub fn is_in(&self, text: &str) -> bool {
