@@ -1,0 +1,25 @@
+//! Why a server can't be what the operator says.
+
+use thiserror::Error;
+use tidegate_sandbox::SandboxError;
+
+/// Why a server can't be asked, before it is.
+#[derive(Debug, Error)]
+pub enum StartError {
+    /// Its program can't be used.
+    #[error(transparent)]
+    Program(#[from] SandboxError),
+    /// A bound is out of range.
+    #[error("{name} must be from {minimum} to {maximum}")]
+    Bound {
+        /// The setting.
+        name: &'static str,
+        /// The least.
+        minimum: u64,
+        /// The most.
+        maximum: u64,
+    },
+    /// Its address is none of http or https.
+    #[error("the url must be http or https, with a host and without user information")]
+    Url,
+}

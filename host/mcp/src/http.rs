@@ -1,0 +1,135 @@
+//! A server that is reached over HTTP (streamable HTTP), through the sandbox's gate to the network.
+//!
+//! Each message is one POST; its answers come as JSON or as events. Redirects are not followed, and no
+//! address that the server names is opened. Deliberately absent: the standing GET stream, since the
+//! host answers no question of a server, and OAuth.
+
+mod events;
+mod exchange;
+
+use std::sync::Arc;
+
+use http::HeaderMap;
+use tidegate::{
+    BoxFuture, CancellationToken, Injection, McpClient, McpError, McpPage, McpToolResult, Network,
+};
+use tidegate_contract::{JsonObject, NetworkGrant};
+use tidegate_sandbox::Egress;
+
+use crate::client::{self, Connection, Era};
+use crate::error::StartError;
+use crate::link::{self, Link, Live};
+use crate::stdio::StdioSettings;
+
+use exchange::HttpTransport;
+pub(crate) use exchange::Target;
+
+/// What is sent to a server with each request.
+#[derive(Debug)]
+pub struct HttpEndpoint {
+    /// Where it is: http or https.
+    pub url: String,
+    /// What may be reached: the URL's origin, with the addresses that its name may lead to where they
+    /// are not public.
+    pub grant: NetworkGrant,
+    /// Headers that are no secrets.
+    pub headers: HeaderMap,
+    /// Headers that are.
+    pub injections: Vec<Injection>,
+}
+
+/// A server over HTTP. Cloning gives another handle to the same one.
+#[derive(Clone, Debug)]
+pub struct HttpServer(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    target: Arc<Target>,
+    settings: StdioSettings,
+    link: Link<()>,
+}
+
+impl HttpServer {
+    /// A server under its name in the registry. Nothing is connected yet.
+    ///
+    /// # Errors
+    ///
+    /// [`StartError::Url`] when the URL can't be asked; [`StartError::Bound`] when a setting is out of
+    /// range.
+    pub fn new(
+        name: &str,
+        endpoint: HttpEndpoint,
+        network: &Network,
+        settings: StdioSettings,
+    ) -> Result<Self, StartError> {
+        settings.check()?;
+        let HttpEndpoint {
+            url,
+            grant,
+            headers,
+            injections,
+        } = endpoint;
+        let egress = Egress::open(&grant, network, injections);
+        egress
+            .check("POST", &url)
+            .map_err(|_refusal| StartError::Url)?;
+        Ok(Self(Arc::new(Inner {
+            target: Arc::new(Target {
+                name: name.to_owned(),
+                url,
+                egress,
+                headers,
+                bounds: settings.messages,
+            }),
+            settings,
+            link: Link::default(),
+        })))
+    }
+
+    /// Ends the connection; a later call would make it again.
+    pub async fn close(&self) {
+        drop(self.0.link.take().await);
+    }
+
+    async fn live(&self, cancel: &CancellationToken) -> Result<Arc<Live<()>>, McpError> {
+        let StdioSettings { start_ms, era, .. } = self.0.settings;
+        let make = link::within(start_ms, era, |era| self.0.connect(era));
+        self.0.link.live(make, cancel).await
+    }
+}
+
+impl Inner {
+    async fn connect(&self, era: Era) -> Result<Live<()>, String> {
+        let transport = HttpTransport::new(Arc::clone(&self.target));
+        let connection = Connection::open(transport, era).await?;
+        Ok(Live {
+            connection,
+            carrier: (),
+        })
+    }
+}
+
+impl McpClient for HttpServer {
+    fn list_tools<'a>(
+        &'a self,
+        cursor: Option<&'a str>,
+        cancel: &'a CancellationToken,
+    ) -> BoxFuture<'a, Result<McpPage, McpError>> {
+        Box::pin(async move {
+            let live = self.live(cancel).await?;
+            client::list_tools(&live.connection.peer(), cursor, cancel).await
+        })
+    }
+
+    fn call_tool<'a>(
+        &'a self,
+        name: &'a str,
+        arguments: &'a JsonObject,
+        cancel: &'a CancellationToken,
+    ) -> BoxFuture<'a, Result<McpToolResult, McpError>> {
+        Box::pin(async move {
+            let live = self.live(cancel).await?;
+            client::call_tool(&live.connection.peer(), (name, arguments), cancel).await
+        })
+    }
+}

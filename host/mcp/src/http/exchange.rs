@@ -1,0 +1,335 @@
+//! One message to a server and what comes back, for the SDK's client.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue};
+use http::{HeaderMap, Response, StatusCode};
+use http_body_util::{BodyExt as _, Full};
+use rmcp::RoleClient;
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorCode, ErrorData, GetMeta as _,
+    JsonRpcMessage, ProtocolVersion, RequestId, ServerJsonRpcMessage, ServerResult,
+};
+use rmcp::transport::Transport;
+use tidegate_contract::{JsonError, Limits, Value, json};
+use tidegate_sandbox::Egress;
+use tidegate_sandbox::egress::{Bounds, EgressError, ResponseBody};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::events::{Events, TooLong};
+use crate::frame::{self, Broken, Fault, MessageBounds};
+use crate::lines;
+
+const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+const METHOD: HeaderName = HeaderName::from_static("mcp-method");
+const NAME: HeaderName = HeaderName::from_static("mcp-name");
+
+/// The longest of each: the deadline of the call ends it before.
+const LONGEST: Duration = Duration::from_millis(Limits::MAXIMUM.deadline_ms);
+
+/// How long connecting may take.
+const CONNECT: Duration = Duration::from_secs(10);
+
+/// All events of one answer may be so many times larger than one message.
+const EVENTS: u64 = 16;
+
+/// Messages of the server that nobody has taken yet.
+const INCOMING: usize = 64;
+
+/// Where messages go.
+#[derive(Debug)]
+pub(crate) struct Target {
+    pub(crate) name: String,
+    pub(crate) url: String,
+    pub(crate) egress: Egress,
+    pub(crate) headers: HeaderMap,
+    pub(crate) bounds: MessageBounds,
+}
+
+/// The connection of a client to a server over HTTP.
+#[derive(Debug)]
+pub(super) struct HttpTransport {
+    shared: Arc<Shared>,
+    incoming: mpsc::Receiver<ServerJsonRpcMessage>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    target: Arc<Target>,
+    taken: mpsc::Sender<ServerJsonRpcMessage>,
+    /// What the server called this connection, and the version that was agreed on.
+    session: Mutex<HeaderMap>,
+    /// Requests that wait for their answer.
+    asked: Mutex<HashMap<RequestId, CancellationToken>>,
+    /// The server knows the connection no longer.
+    lost: CancellationToken,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl HttpTransport {
+    pub(super) fn new(target: Arc<Target>) -> Self {
+        let (taken, incoming) = mpsc::channel(INCOMING);
+        Self {
+            shared: Arc::new(Shared {
+                target,
+                taken,
+                session: Mutex::default(),
+                asked: Mutex::default(),
+                lost: CancellationToken::new(),
+            }),
+            incoming,
+        }
+    }
+}
+
+impl Transport<RoleClient> for HttpTransport {
+    type Error = io::Error;
+
+    fn send(
+        &mut self,
+        item: ClientJsonRpcMessage,
+    ) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        let shared = Arc::clone(&self.shared);
+        async move {
+            if let JsonRpcMessage::Notification(notification) = &item
+                && let ClientNotification::CancelledNotification(cancelled) =
+                    &notification.notification
+                && let Some(id) = &cancelled.params.request_id
+                && let Some(asked) = lock(&shared.asked).remove(id)
+            {
+                asked.cancel();
+            }
+            match &item {
+                JsonRpcMessage::Request(request) => {
+                    let id = request.id.clone();
+                    let given_up = CancellationToken::new();
+                    lock(&shared.asked).insert(id.clone(), given_up.clone());
+                    let answered = tokio::select! {
+                        answered = shared.ask(&item, &id) => answered,
+                        () = given_up.cancelled() => Ok(()),
+                    };
+                    lock(&shared.asked).remove(&id);
+                    answered
+                }
+                _ => shared.tell(&item).await,
+            }
+        }
+    }
+
+    async fn receive(&mut self) -> Option<ServerJsonRpcMessage> {
+        tokio::select! {
+            biased;
+            message = self.incoming.recv() => message,
+            () = self.shared.lost.cancelled() => None,
+        }
+    }
+
+    async fn close(&mut self) -> io::Result<()> {
+        self.shared.lost.cancel();
+        Ok(())
+    }
+}
+
+impl Shared {
+    /// Sends what needs no answer.
+    async fn tell(&self, message: &ClientJsonRpcMessage) -> io::Result<()> {
+        let response = self.post(message).await?;
+        if !response.status().is_success() {
+            tracing::debug!(server = self.target.name, status = %response.status(), "told a server");
+        }
+        Ok(())
+    }
+
+    /// Sends a request and hands its answer on, with what the server says before.
+    async fn ask(&self, message: &ClientJsonRpcMessage, id: &RequestId) -> io::Result<()> {
+        let response = self.post(message).await?;
+        let (head, body) = response.into_parts();
+        if head.status == StatusCode::NOT_FOUND && lock(&self.session).contains_key(SESSION) {
+            self.lost.cancel();
+            return Err(io::Error::other("the server has forgotten the session"));
+        }
+        if let Some(session) = head.headers.get(SESSION) {
+            lock(&self.session).insert(SESSION, session.clone());
+        }
+        let kind = head.headers.get(CONTENT_TYPE);
+        let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+        let kind = kind.split(';').next().unwrap_or_default().trim();
+        if head.status.is_success() && kind.eq_ignore_ascii_case("text/event-stream") {
+            return self.events(body, id).await;
+        }
+        let bytes = self.whole(body).await?;
+        let Some(bytes) = bytes else {
+            let limit_bytes = self.target.bounds.message_bytes;
+            return self.fail(id, Fault::TooLong { limit_bytes }).await;
+        };
+        if kind.eq_ignore_ascii_case("application/json") && self.take(&bytes, id).await? {
+            return Ok(());
+        }
+        let status = head.status;
+        let refused = ErrorData::new(
+            ErrorCode::INVALID_REQUEST,
+            format!("the server answered with the HTTP status {status} and no message"),
+            None,
+        );
+        self.hand_on(ServerJsonRpcMessage::error(refused, Some(id.clone())))
+            .await
+    }
+
+    async fn post(&self, message: &ClientJsonRpcMessage) -> io::Result<Response<ResponseBody>> {
+        let target = &self.target;
+        let permitted = target.egress.check("POST", &target.url);
+        let permitted = permitted.map_err(|_refusal| io::Error::other("the URL is not granted"))?;
+        let mut headers = target.headers.clone();
+        headers.extend(lock(&self.session).clone());
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        let both = HeaderValue::from_static("application/json, text/event-stream");
+        headers.insert(ACCEPT, both);
+        describe(message, &mut headers);
+        let body = Full::new(Bytes::from(serde_json::to_vec(message)?));
+        let body = body.map_err(|never| match never {}).boxed_unsync();
+        let message_bytes = u64::try_from(target.bounds.message_bytes).unwrap_or(u64::MAX);
+        let bounds = Bounds {
+            connect: CONNECT,
+            first_byte: LONGEST,
+            between_bytes: LONGEST,
+            response_bytes: message_bytes.saturating_mul(EVENTS),
+            header_bytes: Limits::DEFAULT.http_header_bytes,
+        };
+        let sent = target.egress.send(permitted, headers, body, bounds).await;
+        sent.map_err(failed)
+    }
+
+    /// Reads a body that is one message; none when it is too long.
+    async fn whole(&self, mut body: ResponseBody) -> io::Result<Option<Vec<u8>>> {
+        let mut bytes = Vec::new();
+        while let Some(piece) = body.frame().await {
+            if let Ok(data) = piece.map_err(failed)?.into_data() {
+                if bytes.len().saturating_add(data.len()) > self.target.bounds.message_bytes {
+                    return Ok(None);
+                }
+                bytes.extend_from_slice(&data);
+            }
+        }
+        Ok(Some(bytes))
+    }
+
+    /// Hands events on until the answer is among them.
+    async fn events(&self, mut body: ResponseBody, id: &RequestId) -> io::Result<()> {
+        let limit_bytes = self.target.bounds.message_bytes;
+        let mut events = Events::new(limit_bytes);
+        while let Some(piece) = body.frame().await {
+            let Ok(data) = piece.map_err(failed)?.into_data() else {
+                continue;
+            };
+            let complete = match events.push(&data) {
+                Ok(complete) => complete,
+                Err(TooLong) => return self.fail(id, Fault::TooLong { limit_bytes }).await,
+            };
+            for event in complete {
+                if self.take(&event, id).await? {
+                    return Ok(());
+                }
+            }
+        }
+        Err(io::ErrorKind::UnexpectedEof.into())
+    }
+
+    /// Takes one message; true when it answers the request.
+    async fn take(&self, message: &[u8], id: &RequestId) -> io::Result<bool> {
+        let bounds = self.target.bounds;
+        let error = match json::parse_bytes(message, &bounds.json()) {
+            Ok(value @ Value::Object(_)) => match lines::answer(value) {
+                Some(message) => return self.taken(message, id).await,
+                None => return Ok(false),
+            },
+            Ok(other) => {
+                json::discard(other);
+                JsonError::NotAnObject
+            }
+            Err(error) => error,
+        };
+        let broken = frame::broken(message, &error, bounds.message_bytes);
+        if broken.is_some_and(|Broken { is_request, .. }| is_request) {
+            return Ok(false);
+        }
+        let reason = error.to_string();
+        self.fail(id, Fault::Invalid { reason })
+            .await
+            .map(|()| true)
+    }
+
+    async fn taken(&self, message: ServerJsonRpcMessage, id: &RequestId) -> io::Result<bool> {
+        let (message, answers) = match message {
+            // A server that could not read the request can't name it.
+            JsonRpcMessage::Error(mut error) => {
+                error.id = Some(id.clone());
+                (JsonRpcMessage::Error(error), true)
+            }
+            JsonRpcMessage::Response(response) => {
+                let answers = response.id.to_string() == id.to_string();
+                if let ServerResult::InitializeResult(agreed) = &response.result
+                    && let Ok(version) = HeaderValue::from_str(agreed.protocol_version.as_str())
+                {
+                    lock(&self.session).insert(VERSION, version);
+                }
+                (JsonRpcMessage::Response(response), answers)
+            }
+            other => (other, false),
+        };
+        self.hand_on(message).await.map(|()| answers)
+    }
+
+    async fn fail(&self, id: &RequestId, fault: Fault) -> io::Result<()> {
+        let broken = Broken {
+            id: id.clone().into_json_value(),
+            is_request: false,
+            fault,
+        };
+        match lines::failed_answer(&broken) {
+            Some(message) => self.hand_on(message).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn hand_on(&self, message: ServerJsonRpcMessage) -> io::Result<()> {
+        let taken = self.taken.send(message).await;
+        taken.map_err(|_nobody| io::ErrorKind::BrokenPipe.into())
+    }
+}
+
+/// The headers that say what a message is, which servers of the stateless era compare with it.
+fn describe(message: &ClientJsonRpcMessage, headers: &mut HeaderMap) {
+    let JsonRpcMessage::Request(request) = message else {
+        return;
+    };
+    let Some(version) = request.request.get_meta().protocol_version() else {
+        return;
+    };
+    if let Ok(version) = HeaderValue::from_str(version.as_str()) {
+        headers.insert(VERSION, version);
+    }
+    if version < ProtocolVersion::STANDARD_HEADERS {
+        return;
+    }
+    if let Ok(method) = HeaderValue::from_str(request.request.method()) {
+        headers.insert(METHOD, method);
+    }
+    if let ClientRequest::CallToolRequest(call) = &request.request
+        && let Ok(name) = HeaderValue::from_str(&call.params.name)
+    {
+        headers.insert(NAME, name);
+    }
+}
+
+fn failed(error: EgressError) -> io::Error {
+    io::Error::other(error)
+}

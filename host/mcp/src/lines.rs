@@ -1,0 +1,328 @@
+//! Messages as lines over two byte streams, for either role of the SDK.
+//!
+//! The reading side is checked by `frame.rs`. The writing side is a bounded channel: whoever owns the
+//! stream drains it. As a server, a peer that asks faster than it reads is not read from: each request
+//! holds a place until its answer is handed over.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::Arc;
+
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientNotification, ErrorCode, ErrorData, JsonRpcMessage, RequestId,
+    ServerJsonRpcMessage,
+};
+use rmcp::transport::Transport;
+use rmcp::{RoleClient, RoleServer};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::json;
+use tidegate_contract::Value;
+use tokio::io::{AsyncRead, AsyncReadExt as _};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+
+use crate::frame::{Broken, Fault, Frame, Framer, MessageBounds};
+
+/// Bytes that are read at once: as much as a pipe holds by default.
+const READ_BYTES: usize = 64 * 1024;
+
+/// Messages on their way out.
+pub(crate) const OUTGOING: usize = 64;
+
+/// Requests of one client that are taken before an answer of the first is handed over: as many as may
+/// wait for a call by default, so that a queue fills before its client waits.
+const EVERY_REQUEST: u32 = 1_024;
+
+/// Under which key the data of an error says that the host made it, and why.
+const MARK: &str = "tidegate/fault";
+
+/// The reading half.
+#[derive(Debug)]
+struct Reading<R> {
+    source: R,
+    framer: Framer,
+    piece: Vec<u8>,
+}
+
+impl<R: AsyncRead + Send + Unpin> Reading<R> {
+    fn new(source: R, peer: &str, bounds: MessageBounds) -> Self {
+        Self {
+            source,
+            framer: Framer::new(peer, bounds),
+            piece: vec![0; READ_BYTES],
+        }
+    }
+
+    /// The next frame; none when the stream is over. Dropping the future loses nothing.
+    async fn next(&mut self) -> Option<Frame> {
+        loop {
+            match self.framer.next() {
+                Some(Frame::Flood) => {
+                    tracing::warn!("a peer sends a line without an end; its connection is closed");
+                    return None;
+                }
+                Some(frame) => return Some(frame),
+                None => {}
+            }
+            match self.source.read(&mut self.piece).await {
+                Ok(0) => return None,
+                Ok(read) => self.framer.push(self.piece.get(..read).unwrap_or_default()),
+                Err(error) => {
+                    tracing::debug!(%error, "reading from a peer");
+                    return None;
+                }
+            }
+        }
+    }
+}
+
+/// The connection of a client to a server.
+#[derive(Debug)]
+pub(crate) struct ClientLines<R> {
+    reading: Reading<R>,
+    outgoing: Option<mpsc::Sender<Vec<u8>>>,
+}
+
+impl<R: AsyncRead + Send + Unpin> ClientLines<R> {
+    pub(crate) fn new(
+        source: R,
+        outgoing: mpsc::Sender<Vec<u8>>,
+        (peer, bounds): (&str, MessageBounds),
+    ) -> Self {
+        Self {
+            reading: Reading::new(source, peer, bounds),
+            outgoing: Some(outgoing),
+        }
+    }
+}
+
+impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleClient> for ClientLines<R> {
+    type Error = io::Error;
+
+    fn send(
+        &mut self,
+        item: ClientJsonRpcMessage,
+    ) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        send(self.outgoing.clone(), item)
+    }
+
+    async fn receive(&mut self) -> Option<ServerJsonRpcMessage> {
+        loop {
+            match self.reading.next().await? {
+                Frame::Message(message) => {
+                    if let Some(message) = answer(message) {
+                        return Some(message);
+                    }
+                }
+                Frame::Broken(broken) if !broken.is_request => {
+                    if let Some(message) = failed_answer(&broken) {
+                        return Some(message);
+                    }
+                }
+                // What a server asks of a client is not answered here in any case.
+                Frame::Broken(_) => {}
+                Frame::Flood => return None,
+            }
+        }
+    }
+
+    async fn close(&mut self) -> io::Result<()> {
+        self.outgoing = None;
+        Ok(())
+    }
+}
+
+/// A message of a server as the SDK takes it; what it can't take fails the request that it answers.
+pub(crate) fn answer(message: Value) -> Option<ServerJsonRpcMessage> {
+    let id = message.get("id").cloned();
+    let is_request = message.get("method").is_some();
+    match typed(message) {
+        Ok(message) => Some(message),
+        Err(reason) => {
+            tracing::warn!(reason, "a message of a server is none of the protocol");
+            failed_answer(&Broken {
+                id: id.filter(|_| !is_request)?,
+                is_request,
+                fault: Fault::Invalid { reason },
+            })
+        }
+    }
+}
+
+/// An error in the place of an answer that can't be taken.
+pub(crate) fn failed_answer(broken: &Broken) -> Option<ServerJsonRpcMessage> {
+    let (message, data) = match &broken.fault {
+        Fault::TooLong { limit_bytes } => (
+            format!("the answer is longer than {limit_bytes} bytes"),
+            json!({ MARK: limit_bytes }),
+        ),
+        Fault::Invalid { reason } => (
+            format!("the answer is not valid: {reason}"),
+            json!({ MARK: "invalid" }),
+        ),
+    };
+    let error = ErrorData::new(ErrorCode::PARSE_ERROR, message, Some(data));
+    Some(ServerJsonRpcMessage::error(error, Some(id(&broken.id)?)))
+}
+
+/// The fault that [`failed_answer`] made an error of.
+pub(crate) fn fault_of(error: &ErrorData) -> Option<Fault> {
+    let mark = error.data.as_ref()?.get(MARK)?;
+    Some(match mark.as_u64().map(usize::try_from) {
+        Some(Ok(limit_bytes)) => Fault::TooLong { limit_bytes },
+        _ => Fault::Invalid {
+            reason: error.message.to_string(),
+        },
+    })
+}
+
+/// The connection of a server to a client.
+#[derive(Debug)]
+pub(crate) struct ServerLines<R> {
+    reading: Reading<R>,
+    outgoing: Option<mpsc::Sender<Vec<u8>>>,
+    places: Arc<Semaphore>,
+    asked: HashMap<RequestId, OwnedSemaphorePermit>,
+    is_over: bool,
+}
+
+impl<R: AsyncRead + Send + Unpin> ServerLines<R> {
+    pub(crate) fn new(
+        source: R,
+        outgoing: mpsc::Sender<Vec<u8>>,
+        (peer, bounds): (&str, MessageBounds),
+    ) -> Self {
+        Self {
+            reading: Reading::new(source, peer, bounds),
+            outgoing: Some(outgoing),
+            places: Arc::new(Semaphore::new(
+                usize::try_from(EVERY_REQUEST).unwrap_or(usize::MAX >> 3),
+            )),
+            asked: HashMap::new(),
+            is_over: false,
+        }
+    }
+
+    async fn refuse(&mut self, id: Option<RequestId>, code: ErrorCode, reason: String) {
+        let error = ErrorData::new(code, reason, None);
+        let sent = send(
+            self.outgoing.clone(),
+            ServerJsonRpcMessage::error(error, id),
+        );
+        if sent.await.is_err() {
+            // Nobody reads any more; the end of the input comes next.
+        }
+    }
+
+    /// Gives a request its place, and takes back that of one that was given up.
+    fn note(&mut self, message: &ClientJsonRpcMessage, place: OwnedSemaphorePermit) {
+        match message {
+            JsonRpcMessage::Request(request) => {
+                self.asked.insert(request.id.clone(), place);
+            }
+            JsonRpcMessage::Notification(notification) => {
+                if let ClientNotification::CancelledNotification(cancelled) =
+                    &notification.notification
+                    && let Some(id) = &cancelled.params.request_id
+                {
+                    self.asked.remove(id);
+                }
+            }
+            JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {}
+        }
+    }
+}
+
+impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleServer> for ServerLines<R> {
+    type Error = io::Error;
+
+    fn send(
+        &mut self,
+        item: ServerJsonRpcMessage,
+    ) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        let id = match &item {
+            JsonRpcMessage::Response(response) => Some(&response.id),
+            JsonRpcMessage::Error(error) => error.id.as_ref(),
+            JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => None,
+        };
+        let place = id.and_then(|id| self.asked.remove(id));
+        let sent = send(self.outgoing.clone(), item);
+        async move {
+            let sent = sent.await;
+            drop(place);
+            sent
+        }
+    }
+
+    async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
+        loop {
+            if self.is_over {
+                // A client that has asked all it wants still reads its answers.
+                let places = Arc::clone(&self.places);
+                let _every = places.acquire_many_owned(EVERY_REQUEST).await.ok()?;
+                return None;
+            }
+            let places = Arc::clone(&self.places);
+            let place = places.acquire_owned().await.ok()?;
+            let Some(frame) = self.reading.next().await else {
+                self.is_over = true;
+                continue;
+            };
+            match frame {
+                Frame::Message(message) => {
+                    let id = message.get("id").and_then(id);
+                    match typed::<ClientJsonRpcMessage>(message) {
+                        Ok(message) => {
+                            self.note(&message, place);
+                            return Some(message);
+                        }
+                        Err(reason) => self.refuse(id, ErrorCode::INVALID_REQUEST, reason).await,
+                    }
+                }
+                Frame::Broken(broken) if broken.is_request => {
+                    let (code, reason) = match broken.fault {
+                        Fault::TooLong { limit_bytes } => (
+                            ErrorCode::INVALID_REQUEST,
+                            format!("the message is longer than {limit_bytes} bytes"),
+                        ),
+                        Fault::Invalid { reason } => (ErrorCode::PARSE_ERROR, reason),
+                    };
+                    self.refuse(id(&broken.id), code, reason).await;
+                }
+                // What a client answers was not asked.
+                Frame::Broken(_) | Frame::Flood => {}
+            }
+        }
+    }
+
+    async fn close(&mut self) -> io::Result<()> {
+        self.outgoing = None;
+        Ok(())
+    }
+}
+
+fn send<T: Serialize>(
+    outgoing: Option<mpsc::Sender<Vec<u8>>>,
+    message: T,
+) -> impl Future<Output = io::Result<()>> + Send + 'static {
+    let line = serde_json::to_vec(&message);
+    async move {
+        let mut line = line?;
+        line.push(b'\n');
+        let closed = || io::Error::from(io::ErrorKind::BrokenPipe);
+        let outgoing = outgoing.ok_or_else(closed)?;
+        outgoing.send(line).await.map_err(|_nobody| closed())
+    }
+}
+
+fn typed<T: DeserializeOwned>(message: Value) -> Result<T, String> {
+    serde_json::from_value(message).map_err(|error| error.to_string())
+}
+
+fn id(id: &Value) -> Option<RequestId> {
+    match id {
+        Value::Number(number) => number.as_i64().map(RequestId::Number),
+        Value::String(text) => Some(RequestId::String(text.as_str().into())),
+        _ => None,
+    }
+}

@@ -1,0 +1,87 @@
+//! The connection to one server: made by the first call that needs it, and made anew by the first one
+//! after it has ended. No call is ever sent twice.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tidegate::{CancellationToken, McpError};
+use tokio::sync::Mutex;
+
+use crate::client::{Connection, Era};
+
+/// A connection, and what carries it.
+#[derive(Debug)]
+pub(crate) struct Live<C> {
+    pub(crate) connection: Connection,
+    pub(crate) carrier: C,
+}
+
+/// At most one connection.
+#[derive(Debug)]
+pub(crate) struct Link<C> {
+    /// The lock is held while a connection is made, so that calls at the same time make one.
+    live: Mutex<Option<Arc<Live<C>>>>,
+}
+
+impl<C> Default for Link<C> {
+    fn default() -> Self {
+        Self {
+            live: Mutex::new(None),
+        }
+    }
+}
+
+impl<C> Link<C> {
+    /// The connection; `make` makes it where there is none.
+    pub(crate) async fn live(
+        &self,
+        make: impl Future<Output = Result<Live<C>, String>>,
+        cancel: &CancellationToken,
+    ) -> Result<Arc<Live<C>>, McpError> {
+        let connected = async {
+            let mut live = self.live.lock().await;
+            if let Some(live) = live.as_ref().filter(|live| !live.connection.is_closed()) {
+                return Ok(Arc::clone(live));
+            }
+            // What has ended is given back before another is made.
+            *live = None;
+            let made = Arc::new(make.await?);
+            *live = Some(Arc::clone(&made));
+            Ok(made)
+        };
+        tokio::select! {
+            biased;
+            connected = connected => connected.map_err(|reason| McpError::Unavailable { reason }),
+            () = cancel.cancelled() => Err(McpError::Cancelled),
+        }
+    }
+
+    /// The connection, where nobody else has it; a call that still runs ends it otherwise.
+    pub(crate) async fn take(&self) -> Option<Live<C>> {
+        self.live.lock().await.take().and_then(Arc::into_inner)
+    }
+}
+
+/// Connects in so much time, in the era that is asked for. A server that breaks at the question which
+/// era it is of is connected to again and greeted as those before were: nothing was asked of it yet.
+pub(crate) async fn within<C, F>(
+    start_ms: u64,
+    era: Era,
+    connect: impl Fn(Era) -> F,
+) -> Result<Live<C>, String>
+where
+    F: Future<Output = Result<Live<C>, String>>,
+{
+    let start = async {
+        match connect(era).await {
+            Err(reason) if era == Era::Ask => {
+                tracing::debug!(reason, "greeting a server again");
+                connect(Era::Handshake).await
+            }
+            end => end,
+        }
+    };
+    tokio::time::timeout(Duration::from_millis(start_ms), start)
+        .await
+        .map_err(|_elapsed| format!("no answer within start_ms = {start_ms}"))?
+}

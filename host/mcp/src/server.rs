@@ -1,0 +1,162 @@
+//! Tidegate as an MCP server: the tools that a caller is permitted to use.
+//!
+//! The SDK speaks the protocol; each call goes through the runtime's own checks, on the runtime's own
+//! threads, and has an answer even when the host's code panics. Deliberately absent: prompts,
+//! resources, sampling, and every question to the client.
+
+mod answer;
+mod listing;
+mod over_http;
+mod over_lines;
+
+use std::fmt;
+
+use rmcp::ErrorData;
+use rmcp::handler::server::ServerHandler;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, ErrorCode, Implementation, ListToolsResult,
+    PaginatedRequestParams, ServerCapabilities, ServerConfig,
+};
+use rmcp::service::{RequestContext, RoleServer};
+use tidegate::{Caller, InvokeOptions, Runtime};
+use tidegate_contract::json::JsonBounds;
+use tidegate_contract::{CallError, CallId, Document, Limits, Problem, ToolCall, ToolName, Value};
+use tidegate_sandbox::ambient;
+use tokio::runtime::Handle;
+
+use crate::frame::MessageBounds;
+
+pub use over_http::{AnswerBody, HttpSettings, McpHttpService};
+
+/// Tools on one page of a list.
+const PAGE_TOOLS: usize = 100;
+
+/// How the registry is served.
+#[derive(Clone, Debug, Default)]
+pub struct ServerSettings {
+    /// Who calls, where the transport does not tell.
+    pub caller: Caller,
+    /// What one message may be.
+    pub messages: MessageBounds,
+}
+
+/// The permitted tools of a runtime, as an MCP server. Cloning gives another handle to the same one.
+#[derive(Clone)]
+pub struct McpServer {
+    runtime: Runtime,
+    settings: ServerSettings,
+    /// Calls run here, apart from what drives the protocol, so that a panic of one is caught.
+    tasks: Handle,
+}
+
+impl fmt::Debug for McpServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("McpServer")
+            .field("runtime", &self.runtime)
+            .finish_non_exhaustive()
+    }
+}
+
+impl McpServer {
+    /// Serves a runtime. `tasks` drives the calls.
+    #[must_use]
+    pub fn new(runtime: Runtime, settings: ServerSettings, tasks: Handle) -> Self {
+        Self {
+            runtime,
+            settings,
+            tasks,
+        }
+    }
+
+    /// The caller whom the transport has told, or the settings' one.
+    fn caller(&self, context: &RequestContext<RoleServer>) -> Caller {
+        let parts = context.extensions.get::<http::request::Parts>();
+        let told = parts.and_then(|parts| parts.extensions.get::<Caller>());
+        told.unwrap_or(&self.settings.caller).clone()
+    }
+
+    async fn call(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let name = ToolName::new(request.name.into_owned());
+        let name = name.map_err(|error| refused(ErrorCode::INVALID_PARAMS, &error))?;
+        let arguments = Value::Object(request.arguments.unwrap_or_default());
+        let call = match call(name, arguments) {
+            Ok(call) => call,
+            Err(error) => return answer::of(Err(error)),
+        };
+        // Whoever drops this future no longer wants the answer.
+        let cancel = context.ct.child_token();
+        let _given_up = cancel.clone().drop_guard();
+        let options = InvokeOptions {
+            caller: self.caller(&context),
+            cancel,
+            ..InvokeOptions::default()
+        };
+        let runtime = self.runtime.clone();
+        let work = async move { runtime.act_tool(call, options).await };
+        let end = self.tasks.spawn(work).await.unwrap_or_else(|error| {
+            tracing::error!(%error, "a call panicked");
+            Err(CallError::HostFault {
+                reason: "the call ended early".to_owned(),
+            })
+        });
+        answer::of(end)
+    }
+}
+
+/// A call as the runtime takes it. The protocol's own ids are each client's, so a call has another.
+fn call(name: ToolName, arguments: Value) -> Result<ToolCall, CallError> {
+    let bytes = usize::try_from(Limits::MAXIMUM.arguments_bytes).unwrap_or(usize::MAX);
+    let bounds = JsonBounds {
+        bytes,
+        ..JsonBounds::default()
+    };
+    let arguments =
+        Document::from_value(arguments, &bounds).map_err(|error| CallError::InvalidArguments {
+            problems: vec![Problem {
+                pointer: String::new(),
+                reason: error.to_string(),
+            }],
+        })?;
+    Ok(ToolCall {
+        id: CallId::new(format!("mcp-{}", ambient::random_id()))?,
+        name,
+        arguments,
+    })
+}
+
+/// An error of the protocol that keeps the host's code.
+fn refused(code: ErrorCode, error: &CallError) -> ErrorData {
+    let failure = error.to_failure();
+    let data = serde_json::json!({ "tidegate/error": failure });
+    ErrorData::new(code, failure.message().to_owned(), Some(data))
+}
+
+impl ServerHandler for McpServer {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder().enable_tools().build();
+        ServerConfig::new(capabilities)
+            .with_server_info(Implementation::new("tidegate", env!("CARGO_PKG_VERSION")))
+    }
+
+    async fn list_tools(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let cursor = request.and_then(|request| request.cursor);
+        let tools = self.runtime.tools_of(&self.caller(&context));
+        listing::page(tools, cursor.as_deref(), PAGE_TOOLS)
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        self.call(request, context).await
+    }
+}

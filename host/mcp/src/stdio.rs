@@ -1,0 +1,213 @@
+//! A server that is a program of the operator, talked to over its standard streams.
+//!
+//! What it says on its standard error is logged, bounded. Deliberately absent: a shell.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tidegate::{BoxFuture, CancellationToken, McpClient, McpError, McpPage, McpToolResult};
+use tidegate_contract::JsonObject;
+use tidegate_sandbox::{ChildProgram, ChildStreams, RunningChild};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::unix::pipe;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+
+use crate::client::{self, Connection, Era};
+use crate::error::StartError;
+use crate::frame::MessageBounds;
+use crate::lines::{ClientLines, OUTGOING};
+use crate::link::{self, Link, Live};
+
+/// What a server says on its standard error is logged up to so many bytes, then only read.
+const STDERR_BYTES: usize = 64 * 1024;
+
+/// What is read of it at once, and so the most that one line of the log shows.
+const STDERR_PIECE_BYTES: usize = 1024;
+
+/// How long a server whose input was closed may take to end by itself.
+const END_WITHIN: Duration = Duration::from_millis(500);
+
+/// How a server is talked to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StdioSettings {
+    /// What one message may be.
+    pub messages: MessageBounds,
+    /// How long the server may take until it has answered the first question of the protocol, in
+    /// milliseconds. Default: 30,000; from 1 to 600,000.
+    pub start_ms: u64,
+    /// Which era of the protocol it speaks.
+    pub era: Era,
+}
+
+impl Default for StdioSettings {
+    fn default() -> Self {
+        Self {
+            messages: MessageBounds::default(),
+            start_ms: 30_000,
+            era: Era::default(),
+        }
+    }
+}
+
+impl StdioSettings {
+    /// The longest start, in milliseconds.
+    pub const MAXIMUM_START_MS: u64 = 600_000;
+
+    pub(crate) fn check(&self) -> Result<(), StartError> {
+        let bytes = u64::try_from(self.messages.message_bytes).unwrap_or(u64::MAX);
+        let most = u64::try_from(MessageBounds::MAXIMUM_BYTES).unwrap_or(u64::MAX);
+        let bounds = [
+            ("message_bytes", bytes, most),
+            ("start_ms", self.start_ms, Self::MAXIMUM_START_MS),
+        ];
+        for (name, value, maximum) in bounds {
+            if !(1..=maximum).contains(&value) {
+                return Err(StartError::Bound {
+                    name,
+                    minimum: 1,
+                    maximum,
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A server that is a program. Cloning gives another handle to the same one; dropping the last kills
+/// what was started.
+#[derive(Clone, Debug)]
+pub struct StdioServer(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    name: String,
+    program: ChildProgram,
+    settings: StdioSettings,
+    link: Link<Carrier>,
+}
+
+/// What carries the connection: a program, and what drives its streams.
+#[derive(Debug)]
+struct Carrier {
+    child: RunningChild,
+    streams: JoinSet<()>,
+}
+
+impl StdioServer {
+    /// A server under its name in the registry. Nothing is started yet.
+    ///
+    /// # Errors
+    ///
+    /// [`StartError::Bound`] when a setting is out of range.
+    pub fn new(
+        name: &str,
+        program: ChildProgram,
+        settings: StdioSettings,
+    ) -> Result<Self, StartError> {
+        settings.check()?;
+        Ok(Self(Arc::new(Inner {
+            name: name.to_owned(),
+            program,
+            settings,
+            link: Link::default(),
+        })))
+    }
+
+    /// Ends what was started: the server's input is closed, and half a second later its process group
+    /// is killed. A later call would start it again.
+    pub async fn close(&self) {
+        let Some(Live {
+            connection,
+            carrier: Carrier { child, streams },
+        }) = self.0.link.take().await
+        else {
+            return;
+        };
+        drop((connection, streams));
+        let ended = tokio::task::spawn_blocking(move || child.end_within(END_WITHIN));
+        if let Err(error) = ended.await {
+            tracing::debug!(%error, "ending an MCP server");
+        }
+    }
+
+    async fn live(&self, cancel: &CancellationToken) -> Result<Arc<Live<Carrier>>, McpError> {
+        let StdioSettings { start_ms, era, .. } = self.0.settings;
+        let make = link::within(start_ms, era, |era| self.0.connect(era));
+        self.0.link.live(make, cancel).await
+    }
+}
+
+impl Inner {
+    async fn connect(&self, era: Era) -> Result<Live<Carrier>, String> {
+        let (child, streams) = self.program.start().map_err(|error| error.to_string())?;
+        let (sender, outgoing) = mpsc::channel(OUTGOING);
+        let carried = carry(&self.name, streams, outgoing);
+        let (stdout, streams) = carried.map_err(|error| error.to_string())?;
+        let lines = ClientLines::new(stdout, sender, (&self.name, self.settings.messages));
+        let connection = Connection::open(lines, era).await?;
+        Ok(Live {
+            connection,
+            carrier: Carrier { child, streams },
+        })
+    }
+}
+
+/// Drives the streams that nobody waits for.
+fn carry(
+    name: &str,
+    streams: ChildStreams,
+    mut outgoing: mpsc::Receiver<Vec<u8>>,
+) -> io::Result<(pipe::Receiver, JoinSet<()>)> {
+    let mut stdin = pipe::Sender::from_owned_fd(streams.stdin)?;
+    let stdout = pipe::Receiver::from_owned_fd(streams.stdout)?;
+    let mut stderr = pipe::Receiver::from_owned_fd(streams.stderr)?;
+    let mut tasks = JoinSet::new();
+    tasks.spawn(async move {
+        while let Some(line) = outgoing.recv().await {
+            if stdin.write_all(&line).await.is_err() {
+                // It has closed its input. What waits for an answer is told by the end of its output.
+                return;
+            }
+        }
+    });
+    let name = name.to_owned();
+    tasks.spawn(async move {
+        let mut piece = vec![0; STDERR_PIECE_BYTES];
+        let mut logged = 0_usize;
+        while let Ok(read @ 1..) = stderr.read(&mut piece).await {
+            if logged < STDERR_BYTES {
+                let text = piece.get(..read).unwrap_or_default().escape_ascii();
+                tracing::info!(server = name, stderr = %text, "an MCP server says");
+            }
+            logged = logged.saturating_add(read);
+        }
+    });
+    Ok((stdout, tasks))
+}
+
+impl McpClient for StdioServer {
+    fn list_tools<'a>(
+        &'a self,
+        cursor: Option<&'a str>,
+        cancel: &'a CancellationToken,
+    ) -> BoxFuture<'a, Result<McpPage, McpError>> {
+        Box::pin(async move {
+            let live = self.live(cancel).await?;
+            client::list_tools(&live.connection.peer(), cursor, cancel).await
+        })
+    }
+
+    fn call_tool<'a>(
+        &'a self,
+        name: &'a str,
+        arguments: &'a JsonObject,
+        cancel: &'a CancellationToken,
+    ) -> BoxFuture<'a, Result<McpToolResult, McpError>> {
+        Box::pin(async move {
+            let live = self.live(cancel).await?;
+            client::call_tool(&live.connection.peer(), (name, arguments), cancel).await
+        })
+    }
+}
