@@ -41,7 +41,7 @@ pub(crate) async fn run(arguments: &CallArguments) -> Exit {
     let tool = call.name.to_string();
     let ended = host.runtime.act_tool(call, options);
     let ended = shown_waiting(&tool, ended).await;
-    host.runtime.close().await;
+    host.close().await;
     match ended {
         Ok(result) => show(result, arguments),
         Err(error) => refusal::report(&error, form),

@@ -60,6 +60,14 @@ pub(crate) enum Command {
                             valid receipt; 2 refused before the sink was asked."
     )]
     Deliver(DeliverArguments),
+    /// Serves the permitted tools as an MCP server on standard input and output.
+    ///
+    /// It is started by an MCP client. It ends when its input is over and every request has its answer.
+    #[command(
+        after_help = "Example:\n  tidegate mcp --print-client-config --allow plugin=commands\n\nThe \
+                      printed document is what clients that know `mcpServers` read."
+    )]
+    Mcp(McpArguments),
     /// Checks the config file, or prints its JSON Schema.
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -186,6 +194,16 @@ pub(crate) struct DeliverArguments {
     /// Shows what would be granted and run, and runs nothing. Exit 2 where it would be refused.
     #[arg(long)]
     pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) plugins: PluginArguments,
+}
+
+/// `tidegate mcp`.
+#[derive(Debug, Args)]
+pub(crate) struct McpArguments {
+    /// Prints what a client's configuration has to say to start this server, and serves nothing.
+    #[arg(long)]
+    pub(crate) print_client_config: bool,
     #[command(flatten)]
     pub(crate) plugins: PluginArguments,
 }

@@ -1,7 +1,7 @@
 //! The config file as data (SPEC L4): what `tidegate.yaml` says, and the grants it means.
 //!
-//! The file has more sections in the specification (`mcp`, `serve`); they come with what
-//! they configure, and until then are refused like any other unknown key.
+//! The file has one more section in the specification (`serve`); it comes with what it configures, and
+//! until then is refused like any other unknown key.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,6 +15,7 @@ use tidegate_contract::limits::LIMITS;
 use tidegate_contract::{JsonObject, Limits, Root, Roots};
 
 use crate::commands::Commands;
+use crate::mcp_servers::{Budgets, ServerConfig};
 use crate::network::{self, NetworkEntry, NetworkSettings};
 use crate::secrets::{Inject, SecretSource};
 use crate::web_search::WebSearch;
@@ -27,6 +28,7 @@ pub(crate) struct Config {
     pub(crate) sandbox: Grants,
     pub(crate) plugins: Vec<PluginConfig>,
     pub(crate) interaction: Interaction,
+    pub(crate) mcp: BTreeMap<String, ServerConfig>,
     pub(crate) output: Vec<SinkConfig>,
     pub(crate) secrets: BTreeMap<String, SecretSource>,
     pub(crate) network: NetworkSettings,
@@ -107,6 +109,7 @@ pub(crate) struct Interaction {
     pub(crate) queue: Option<usize>,
     pub(crate) commands: Commands,
     pub(crate) web_search: WebSearch,
+    pub(crate) mcp: Budgets,
 }
 
 /// One entry of `output`.

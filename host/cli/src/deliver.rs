@@ -25,7 +25,7 @@ pub(crate) async fn run(arguments: &DeliverArguments) -> Exit {
         return rehearse(&host, document, &options, form);
     }
     let ended = host.runtime.output(delivery, options).await;
-    host.runtime.close().await;
+    host.close().await;
     // Where a sink prints to stdout, stdout is the sink's alone.
     let form = if host.prints { Form::Text } else { form };
     match ended {

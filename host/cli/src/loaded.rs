@@ -154,6 +154,7 @@ impl Loaded {
         {
             let what = match key.split('.').next() {
                 Some("secrets") => "is not to be taken by",
+                Some("mcp") => "is not to be asked by",
                 _ if key == NETWORK => "is not to be granted by",
                 _ if key == AUTHORITIES => "is not to be trusted for",
                 _ => "is outside the folder of",
@@ -207,6 +208,8 @@ pub(crate) fn reaches(config: &Config) -> Vec<(String, String)> {
     // Whom to trust about names, and wherever a value comes from, is the user's and not the file's.
     let authorities = config.network.ca_file.iter();
     named.extend(authorities.map(|path| (AUTHORITIES.to_owned(), path.display().to_string())));
+    let servers = config.mcp.iter();
+    named.extend(servers.map(|(name, server)| (format!("mcp.{name}"), server.reaches())));
     let secrets = config.secrets.iter();
     named.extend(secrets.map(|(name, source)| (format!("secrets.{name}"), source.reaches())));
     named

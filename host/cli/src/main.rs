@@ -12,6 +12,8 @@ mod input;
 mod interrupt;
 mod loaded;
 mod logging;
+mod mcp;
+mod mcp_servers;
 mod network;
 mod observe;
 mod overrides;
@@ -65,6 +67,7 @@ fn main() -> ExitCode {
             Command::Run(arguments) => run::run(arguments).await,
             Command::Observe(arguments) => observe::run(arguments),
             Command::Deliver(arguments) => deliver::run(arguments).await,
+            Command::Mcp(arguments) => mcp::run(arguments).await,
             Command::Config(command) => settings::run(command),
             Command::Trust(arguments) => trust::run(arguments),
             Command::Completions { shell } => shell::completions(*shell),

@@ -108,7 +108,7 @@ fn check(before: &Config, after: &Config, path: &[String]) -> anyhow::Result<()>
                 );
             }
         }
-        ["workspace" | "secrets" | "network", ..]
+        ["workspace" | "secrets" | "network" | "mcp", ..]
         | ["plugins" | "output"]
         | ["plugins" | "output", _]
         | [
@@ -117,8 +117,8 @@ fn check(before: &Config, after: &Config, path: &[String]) -> anyhow::Result<()>
             "name" | "component" | "digest" | "grants" | "inject",
             ..,
         ] => bail!(
-            "a variable may not change which plugins are loaded, what each is granted, secrets, or \
-             the workspace; let it with --config-env"
+            "a variable may not change which plugins are loaded, what each is granted, MCP servers, \
+             secrets, or the workspace; let it with --config-env"
         ),
         ["plugins" | "output", ..] if redirects(before, after) => bail!(
             "a variable may not change the config of a plugin whose requests carry a secret; let it \
@@ -211,6 +211,7 @@ mod tests {
             ("TIDEGATE_SANDBOX__WRITE", "[docs]"),
             ("TIDEGATE_SANDBOX__STDOUT", "true"),
             ("TIDEGATE_WORKSPACE", "sub"),
+            ("TIDEGATE_MCP__FILES", "{ command: sh }"),
             ("TIDEGATE_PLUGINS", "[]"),
             ("TIDEGATE_PLUGINS__0__COMPONENT", "y.wasm"),
             ("TIDEGATE_PLUGINS__MY_TOOL__GRANTS", "{ read: [docs] }"),

@@ -18,6 +18,7 @@ use crate::cli::PluginArguments;
 use crate::commands::Commands;
 use crate::config::LimitValues;
 use crate::loaded::{self, Loaded};
+use crate::mcp_servers::{Opening, Servers};
 use crate::overrides::Widening;
 use crate::plan::{Plan, PlannedPlugin};
 use crate::print;
@@ -29,10 +30,20 @@ use crate::web_search;
 /// Everything a door needs.
 pub(crate) struct Host {
     pub(crate) runtime: Runtime,
+    /// The MCP servers that may be asked.
+    servers: Servers,
     /// Whether a delivery may print to stdout, which receipts and results then leave alone.
     pub(crate) prints: bool,
     /// What was loaded and granted, for `--dry-run`.
     pub(crate) plan: Plan,
+}
+
+impl Host {
+    /// Drains the runtime, then ends what was started for it.
+    pub(crate) async fn close(&self) {
+        self.runtime.close().await;
+        self.servers.close().await;
+    }
 }
 
 /// Reads the config, applies what was typed over it, and loads the plugins.
@@ -290,7 +301,7 @@ impl<'a> Assembly<'a> {
         Ok(())
     }
 
-    fn finish(self, arguments: &PluginArguments, loaded: &Loaded) -> anyhow::Result<Host> {
+    fn finish(mut self, arguments: &PluginArguments, loaded: &Loaded) -> anyhow::Result<Host> {
         let interaction = &loaded.config.interaction;
         let mut concurrency = interaction.concurrency;
         let mut queue = interaction.queue.unwrap_or(tidegate::DEFAULT_QUEUE);
@@ -304,6 +315,14 @@ impl<'a> Assembly<'a> {
                 None => {}
             }
         }
+        let opening = Opening {
+            granted: &self.sandbox.mcp,
+            settings: interaction.mcp.settings(self.default_limits),
+            folder: &loaded.folder,
+            network: &self.network,
+            secrets: &mut self.secrets,
+        };
+        let (mcp, servers) = opening.open(&loaded.config.mcp)?;
         let plan = Plan {
             sandbox: self.sandbox.clone(),
             plugins: self.planned,
@@ -313,6 +332,7 @@ impl<'a> Assembly<'a> {
             tools: self.tools,
             sinks: self.sinks,
             workers: self.workers,
+            mcp,
             concurrency,
             queue,
             engine: Some(self.engine),
@@ -321,6 +341,7 @@ impl<'a> Assembly<'a> {
         })?;
         Ok(Host {
             runtime,
+            servers,
             prints: self.prints,
             plan,
         })

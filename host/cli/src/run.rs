@@ -32,7 +32,7 @@ pub(crate) async fn run(arguments: &RunArguments) -> Exit {
     let cancel = options.cancel.clone();
     let around = Surroundings::new(&host.runtime, options, &mut progress);
     let ended = flow.run(input, around).await;
-    host.runtime.close().await;
+    host.close().await;
     // Where a sink prints to stdout, stdout is the sink's alone.
     let form = if host.prints { Form::Text } else { form };
     let exit = match ended {

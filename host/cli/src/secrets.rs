@@ -71,7 +71,12 @@ impl<'a> Secrets<'a> {
         Ok(injections)
     }
 
-    fn secret(&mut self, name: &str) -> anyhow::Result<Secret> {
+    /// One value by its name.
+    ///
+    /// # Errors
+    ///
+    /// Names the secret that is not there or can't be read, never its value.
+    pub(crate) fn secret(&mut self, name: &str) -> anyhow::Result<Secret> {
         if let Some(secret) = self.read.get(name) {
             return Ok(secret.clone());
         }

@@ -1,6 +1,8 @@
 //! `tidegate config`: the config file's schema, and a check that runs nothing.
 
 use anyhow::Context as _;
+use tidegate::McpRegistry;
+use tidegate_contract::Limits;
 
 use crate::cli::{CheckArguments, ConfigCommand};
 use crate::config::Grants;
@@ -42,9 +44,13 @@ fn check(arguments: &CheckArguments) -> anyhow::Result<String> {
     let interaction = &loaded.config.interaction;
     interaction.commands.settings("interaction.commands")?;
     interaction.web_search.settings()?;
+    McpRegistry::new(interaction.mcp.settings(Limits::default())).context("interaction.mcp")?;
     loaded.config.network.open(&loaded.folder)?;
     for (name, source) in &loaded.config.secrets {
         source.check().with_context(|| format!("secrets.{name}"))?;
+    }
+    for (name, server) in &loaded.config.mcp {
+        server.check().with_context(|| format!("mcp.{name}"))?;
     }
     for plugin in &loaded.config.plugins {
         plugin.grants.as_ref().map(Grants::grant).transpose()?;
