@@ -27,7 +27,7 @@
 //! service.launch(&run, None)?;
 //!
 //! let now_ms = ambient::now_ms();
-//! let step = StepKey::new("plan", None)?;
+//! let step = StepKey::new("plan", &[])?;
 //! let order = Order { directive: "plan it".to_owned(), ..Order::default() };
 //! let dispatch = Dispatch { run: run.id, step, agent: "planner".to_owned(), order };
 //! let dispatched = service.dispatch(dispatch, now_ms)?;
@@ -55,7 +55,12 @@ pub mod part;
 pub mod payload;
 pub mod projection;
 
+mod bell;
+
 pub mod service;
 pub mod store;
+
+pub mod blueprint;
+mod fields;
 
 pub mod error;

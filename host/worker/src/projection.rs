@@ -69,7 +69,7 @@ impl Placement {
             return Err(invalid("`{task_id}` must stand in it"));
         }
         let placement = Self(template.to_owned());
-        let step = StepKey::new("step", None)?;
+        let step = StepKey::new("step", &[])?;
         let sample = Place {
             task: "task",
             run: "run",

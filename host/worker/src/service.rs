@@ -4,7 +4,9 @@
 //! Deliberately absent: HTTP, waiting, and the flow that decides which step is next.
 
 mod files;
+mod inside;
 mod runs;
+mod waiting;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -21,11 +23,14 @@ use crate::part::PartName;
 use crate::payload::{Payload, Pointer};
 use crate::projection::CheckPolicy;
 use crate::step::StepKey;
-use crate::store::{Admission, Attempt, Output, Staged, Store, Submission, sha256_hex};
-use crate::token::{Credential, CredentialDigest, Throttle, Verb};
+use crate::store::{
+    Access, Admission, Attempt, Output, Reading, Staged, Store, Submission, sha256_hex,
+};
+use crate::token::{Credential, Throttle, Verb};
 use crate::verdict::{Ending, VERDICT_PART};
 
 pub use runs::{Dispatch, Dispatched, Outcome};
+pub(crate) use waiting::Waiting;
 
 /// The largest body of a part or a submit where nobody says: 2 MiB.
 pub const BODY_BYTES: usize = 2 * 1024 * 1024;
@@ -39,6 +44,7 @@ pub struct Service {
     /// written, so that an older attempt never writes over a newer one's.
     written: Mutex<HashMap<(String, StepKey), u32>>,
     throttle: Mutex<Throttle>,
+    waiting: Waiting,
     body_bytes: usize,
 }
 
@@ -97,6 +103,7 @@ impl Service {
             roots: Mutex::default(),
             written: Mutex::default(),
             throttle: Mutex::default(),
+            waiting: Waiting::default(),
             body_bytes,
         }
     }
@@ -168,16 +175,30 @@ impl Service {
         name: &str,
         body: &[u8],
     ) -> Result<Accepted, WorkerError> {
-        let (digest, admission) = self.enter(caller)?;
+        let (access, admission) = self.enter(caller)?;
         admission.standing.admit(Verb::Artifact, caller.now_ms)?;
         let name = PartName::parse(name)?;
         let attempt = &admission.attempt;
         let text = self.text(attempt, body)?;
+        self.stage(access, attempt, (&name, &text), caller.now_ms)
+    }
+
+    /// Keeps a part of an attempt, if the rules let it.
+    fn stage(
+        &self,
+        access: Access,
+        attempt: &Attempt,
+        (name, text): (&PartName, &str),
+        now_ms: u64,
+    ) -> Result<Accepted, WorkerError> {
         if let Some(contract) = &attempt.order.contract {
-            contract.check_part(name.as_str(), &text)?;
+            contract.check_part(name.as_str(), text)?;
         }
         let warning = |unfit| format!("part {:?} gets no file: {unfit}", name.as_str());
-        match self.store.stage(&digest, caller.now_ms, &name, &text)? {
+        let staged = self.store.stage(access, now_ms, name, text)?;
+        // Of a strict policy the attempt may be over.
+        self.waiting.ring(attempt.id, &attempt.run.id);
+        match staged {
             Staged::Kept(unfit) => {
                 let is_silent = attempt.run.launch.check_policy == CheckPolicy::Silent;
                 let warnings = unfit.filter(|_| !is_silent).map(warning);
@@ -199,7 +220,7 @@ impl Service {
     /// As [`artifact`](Self::artifact), `InvalidRequest`, `SubmitConflict`, and `NotJson`. All but
     /// `ProjectionRefused` and `Store` leave the attempt as it was.
     pub fn submit(&self, caller: Caller<'_>, submit: Submit<'_>) -> Result<Accepted, WorkerError> {
-        let (digest, admission) = self.enter(caller)?;
+        let (access, admission) = self.enter(caller)?;
         let Admission { standing, attempt } = &admission;
         let ending = match Ending::of_request(submit.ok, submit.verdict) {
             Ok(ending) => ending,
@@ -212,6 +233,7 @@ impl Service {
         let sent = SubmitDigest::of(submit.body, ending);
         let mut warnings = Vec::new();
         let mut admitted = standing.admit_submit(sent, caller.now_ms)?;
+        let settling = self.waiting.settle(attempt.id, &attempt.run.id);
         if admitted == Admitted::First {
             let body = self.text(attempt, submit.body)?;
             warnings.extend(self.check_body(attempt, ending, &body)?);
@@ -219,13 +241,15 @@ impl Service {
                 body,
                 ending,
                 digest: sent,
+                reading: Reading::Ordered,
             };
             // The same submit may have come in between: the store's word counts.
-            admitted = self.store.submit(&digest, caller.now_ms, &submission)?;
+            admitted = self.store.submit(access, caller.now_ms, &submission)?;
         }
         if let Some(reason) = self.project(attempt)? {
             warnings.extend(self.lacking(attempt, admitted, &reason)?);
         }
+        drop(settling);
         Ok(Accepted { warnings })
     }
 
@@ -236,29 +260,38 @@ impl Service {
         ending: Ending,
         body: &str,
     ) -> Result<Option<String>, WorkerError> {
-        let order = &attempt.order;
-        if let Some(contract) = &order.contract {
-            let parts = self.store.parts(attempt.id)?;
-            let verdict = parts
-                .iter()
-                .find(|part| part.name.as_str() == VERDICT_PART)
-                .map(|part| part.text.as_str());
-            contract.check_submit(ending, body, verdict)?;
-        }
-        let folded = fold::read_body(&attempt.agent, &order.submit_format, body)?;
+        self.check_contract(attempt, ending, body)?;
+        let folded = fold::read_body(&attempt.agent, &attempt.order.submit_format, body)?;
         Ok(folded.warning)
     }
 
+    fn check_contract(
+        &self,
+        attempt: &Attempt,
+        ending: Ending,
+        body: &str,
+    ) -> Result<(), WorkerError> {
+        let Some(contract) = &attempt.order.contract else {
+            return Ok(());
+        };
+        let parts = self.store.parts(attempt.id)?;
+        let verdict = parts
+            .iter()
+            .find(|part| part.name.as_str() == VERDICT_PART)
+            .map(|part| part.text.as_str());
+        contract.check_submit(ending, body, verdict)
+    }
+
     /// Looks a credential up, or counts that it was not found.
-    fn enter(&self, caller: Caller<'_>) -> Result<(CredentialDigest, Admission), WorkerError> {
+    fn enter(&self, caller: Caller<'_>) -> Result<(Access, Admission), WorkerError> {
         let throttle = || self.throttle.lock().unwrap_or_else(PoisonError::into_inner);
         throttle()
             .check(caller.peer, caller.now_ms)
             .map_err(|retry_after_ms| WorkerError::Throttled { retry_after_ms })?;
         let credential = Credential::parse(caller.credential).ok_or(WorkerError::Unauthorized)?;
-        let digest = credential.digest();
-        if let Some(admission) = self.store.look_up(&digest)? {
-            return Ok((digest, admission));
+        let access = Access::Credential(credential.digest());
+        if let Some(admission) = self.store.look_up(access)? {
+            return Ok((access, admission));
         }
         throttle().count_failure(caller.peer, caller.now_ms);
         Err(WorkerError::Unauthorized)
@@ -266,10 +299,7 @@ impl Service {
 
     /// A body as text, byte for byte: its own, or that of the file it names.
     fn text(&self, attempt: &Attempt, body: &[u8]) -> Result<String, WorkerError> {
-        let limit_bytes = self.body_bytes;
-        if body.len() > limit_bytes {
-            return Err(WorkerError::TooLarge { limit_bytes });
-        }
+        self.bounded(body)?;
         let text = utf8(body.to_vec())?;
         let Some(named) = file_body::named(&text) else {
             return Ok(text);
@@ -280,7 +310,15 @@ impl Service {
         let (work_dir, root) = work_dir
             .zip(self.root(&attempt.run.id))
             .ok_or(WorkerError::FileSubmitNotAllowed)?;
-        utf8(file_body::read(named, work_dir, &root, limit_bytes)?)
+        utf8(file_body::read(named, work_dir, &root, self.body_bytes)?)
+    }
+
+    fn bounded(&self, body: &[u8]) -> Result<(), WorkerError> {
+        let limit_bytes = self.body_bytes;
+        if body.len() > limit_bytes {
+            return Err(WorkerError::TooLarge { limit_bytes });
+        }
+        Ok(())
     }
 
     /// Pointers to what other steps of the run have left, as the attempt's policy shows them.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use tidegate_contract::json::{self, JsonBounds};
-use tidegate_contract::{JsonObject, Tenant};
+use tidegate_contract::{Failure, JsonObject, Tenant};
 
 use crate::attempt::{Admitted, Close, Standing, State, SubmitDigest};
 use crate::error::{StoreError, WorkerError};
@@ -17,15 +17,19 @@ use crate::part::{PartName, Unfit};
 use crate::payload::ContextPolicy;
 use crate::projection::{CheckPolicy, Place, Placement};
 use crate::step::StepKey;
-use crate::token::CredentialDigest;
+use crate::token::{CredentialDigest, LIFETIME_MS};
 use crate::verdict::{Contract, Ending};
 
+mod records;
 mod sqlite;
 
-pub use sqlite::SqliteStore;
+pub use records::{
+    Access, AttemptRecord, Claim, Event, Kept, Reach, Reading, RunRecord, RunStatus,
+};
+pub use sqlite::{EVENTS, SqliteStore};
 
 /// The largest system prompt or directive.
-const TEXT_BYTES: usize = 2 * 1024 * 1024;
+pub(crate) const TEXT_BYTES: usize = 2 * 1024 * 1024;
 
 /// How large and deep a kept JSON value may be: below what reading it back allows, with room for
 /// what it is wrapped in.
@@ -116,6 +120,9 @@ pub struct Order {
     pub allow_file_submit: bool,
     /// The verdict contract of this agent in this blueprint.
     pub contract: Option<Contract>,
+    /// How long its credentials last; [`LIFETIME_MS`] where nobody says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ttl_ms: Option<u64>,
 }
 
 impl Launch {
@@ -130,6 +137,12 @@ impl Launch {
 }
 
 impl Order {
+    /// How long credentials for it last.
+    #[must_use]
+    pub fn lifetime_ms(&self) -> u64 {
+        self.ttl_ms.unwrap_or(LIFETIME_MS)
+    }
+
     /// Whether it can be kept: its texts and values are bounded.
     ///
     /// # Errors
@@ -156,9 +169,13 @@ pub struct NewAttempt {
     pub agent: String,
     /// What is to be done.
     pub order: Order,
-    /// The credentials that mean it.
+    /// Where in the flow it stands, where a flow dispatched it.
+    pub place: Option<String>,
+    /// How its worker comes by it.
+    pub reach: Reach,
+    /// The credentials that mean it; none where it waits or stays inside.
     pub credentials: Vec<CredentialDigest>,
-    /// When they end, in milliseconds since 1970.
+    /// When they end, in milliseconds since 1970; never while it waits for a claim.
     pub expires_ms: u64,
 }
 
@@ -188,7 +205,7 @@ pub struct Attempt {
     /// What completed it.
     pub submission: Option<Submission>,
     /// Why it failed.
-    pub reason: Option<String>,
+    pub failure: Option<Failure>,
 }
 
 /// What completed an attempt.
@@ -200,6 +217,8 @@ pub struct Submission {
     pub ending: Ending,
     /// What the request said, for telling a repeated one from another.
     pub digest: SubmitDigest,
+    /// What the body is read as.
+    pub reading: Reading,
 }
 
 /// An attempt, seen through one of its credentials.
@@ -257,12 +276,13 @@ pub trait Store: Send + Sync {
     /// `Exists` when its id is taken; else the store failed.
     fn create_run(&self, run: &Run) -> Result<(), StoreError>;
 
-    /// Ends a run: its open attempts get the state of `close`, and all its credentials are dead.
+    /// Ends a run as cancelled, unless it has ended: its open attempts are closed with it, and all
+    /// its credentials are dead. Answers the attempts that it closed.
     ///
     /// # Errors
     ///
     /// `Missing` when there is none; else the store failed.
-    fn end_run(&self, run: &str, close: Close) -> Result<(), StoreError>;
+    fn end_run(&self, run: &str) -> Result<Vec<AttemptId>, StoreError>;
 
     /// Runs that have not ended, for a start after a stop.
     ///
@@ -277,14 +297,14 @@ pub trait Store: Send + Sync {
     /// # Errors
     ///
     /// `Missing` when its run is not there or has ended; else the store failed.
-    fn dispatch(&self, attempt: &NewAttempt) -> Result<(AttemptId, u32), StoreError>;
+    fn dispatch(&self, attempt: &NewAttempt) -> Result<Kept, StoreError>;
 
-    /// The attempt of a credential; `None` when nothing has this digest.
+    /// The attempt that is meant; `None` when there is none.
     ///
     /// # Errors
     ///
     /// The store failed.
-    fn look_up(&self, credential: &CredentialDigest) -> Result<Option<Admission>, StoreError>;
+    fn look_up(&self, access: Access) -> Result<Option<Admission>, StoreError>;
 
     /// Stages a part, if the standing admits it now; the last text of a name wins.
     ///
@@ -293,7 +313,7 @@ pub trait Store: Send + Sync {
     /// As [`Standing::admit`]; else the store failed.
     fn stage(
         &self,
-        credential: &CredentialDigest,
+        access: Access,
         now_ms: u64,
         name: &PartName,
         text: &str,
@@ -306,7 +326,7 @@ pub trait Store: Send + Sync {
     /// As [`Standing::admit_submit`]; else the store failed.
     fn submit(
         &self,
-        credential: &CredentialDigest,
+        access: Access,
         now_ms: u64,
         submission: &Submission,
     ) -> Result<Admitted, WorkerError>;
@@ -317,15 +337,22 @@ pub trait Store: Send + Sync {
     /// # Errors
     ///
     /// The store failed.
-    fn fail(&self, attempt: AttemptId, reason: &str) -> Result<(), StoreError>;
+    fn fail(&self, attempt: AttemptId, failure: &Failure) -> Result<(), StoreError>;
 
-    /// Closes open attempts whose credentials have expired, forgets those credentials, and answers
-    /// how many attempts it closed.
+    /// Closes an open attempt from outside; one that has settled stays as it is.
     ///
     /// # Errors
     ///
     /// The store failed.
-    fn expire(&self, now_ms: u64) -> Result<usize, StoreError>;
+    fn close(&self, attempt: AttemptId, close: Close) -> Result<(), StoreError>;
+
+    /// Closes open attempts whose credentials have expired, forgets those credentials, and answers
+    /// the attempts that it closed, each with its run.
+    ///
+    /// # Errors
+    ///
+    /// The store failed.
+    fn expire(&self, now_ms: u64) -> Result<Vec<(AttemptId, String)>, StoreError>;
 
     /// One attempt.
     ///

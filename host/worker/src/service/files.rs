@@ -4,6 +4,7 @@ use std::io;
 use std::sync::{Arc, PoisonError};
 
 use cap_std::fs::Dir;
+use tidegate_contract::failure::host_failure;
 
 use super::Service;
 use crate::attempt::{Admitted, State};
@@ -94,7 +95,8 @@ impl Service {
                 Ok(Some(format!("step `{step}` lacks a file: {reason}")))
             }
             (CheckPolicy::Strict, Admitted::First) => {
-                self.store.fail(attempt.id, reason)?;
+                let failure = host_failure("PROJECTION_REFUSED", reason.to_owned());
+                self.store.fail(attempt.id, &failure)?;
                 Err(WorkerError::ProjectionRefused {
                     reason: reason.to_owned(),
                 })

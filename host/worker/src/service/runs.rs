@@ -4,16 +4,18 @@ use std::sync::PoisonError;
 
 use cap_std::fs::Dir;
 use serde_json::Value;
+use tidegate_contract::Failure;
+use tidegate_contract::failure::host_failure;
 
 use super::Service;
-use crate::attempt::{Close, State};
+use crate::attempt::State;
 use crate::error::WorkerError;
-use crate::fold;
+use crate::fold::{self, SubmitFormat};
 use crate::part::check_file_name;
 use crate::projection::{CheckPolicy, Placement};
 use crate::step::StepKey;
-use crate::store::{Attempt, AttemptId, NewAttempt, Order, Run};
-use crate::token::{Credential, Form, LIFETIME_MS};
+use crate::store::{Attempt, AttemptId, Kept, NewAttempt, Order, Reach, Reading, Run};
+use crate::token::{Credential, Form};
 
 /// The longest id of a task or a run, which are names of folders.
 const ID_BYTES: usize = 128;
@@ -58,7 +60,7 @@ pub enum Outcome {
     /// The step leaves no output.
     Skipped,
     /// The step fails without a value.
-    Failed(String),
+    Failed(Failure),
     /// It came to nothing of its own: cancelled, expired or superseded.
     Closed(State),
 }
@@ -71,6 +73,16 @@ impl Service {
     /// `InvalidRequest` when an id is no short plain name, the placement or the metadata is not
     /// valid, or the policy is strict and there is no folder; `RunExists`; else `Store`.
     pub fn launch(&self, run: &Run, root: Option<Dir>) -> Result<(), WorkerError> {
+        Self::check_launch(run, root.as_ref())?;
+        self.store.create_run(run)?;
+        if let Some(root) = root {
+            self.attach(&run.id, root);
+        }
+        Ok(())
+    }
+
+    /// Whether a run can be kept.
+    pub(crate) fn check_launch(run: &Run, root: Option<&Dir>) -> Result<(), WorkerError> {
         let invalid = |reason: &str| WorkerError::InvalidRequest {
             reason: reason.to_owned(),
         };
@@ -88,10 +100,6 @@ impl Service {
                 "a strict policy needs `work_dir` or `project_root`",
             ));
         }
-        self.store.create_run(run)?;
-        if let Some(root) = root {
-            self.attach(&run.id, root);
-        }
         Ok(())
     }
 
@@ -108,28 +116,39 @@ impl Service {
             Credential::mint(Form::Token),
             Credential::mint(Form::Handle),
         );
-        let expires_ms = now_ms.saturating_add(LIFETIME_MS);
+        let expires_ms = now_ms.saturating_add(dispatch.order.lifetime_ms());
         let Dispatch {
             run,
             step,
             agent,
             order,
         } = dispatch;
-        let (attempt, number) = self.store.dispatch(&NewAttempt {
-            run,
+        let kept = self.store.dispatch(&NewAttempt {
+            run: run.clone(),
             step,
             agent,
             order,
+            place: None,
+            reach: Reach::Handed,
             credentials: vec![token.digest(), handle.digest()],
             expires_ms,
         })?;
+        self.dispatched(&kept, &run);
         Ok(Dispatched {
-            attempt,
-            number,
+            attempt: kept.id,
+            number: kept.number,
             token,
             handle,
             expires_ms,
         })
+    }
+
+    /// Tells whoever waits for what a dispatch took the place of.
+    pub(crate) fn dispatched(&self, kept: &Kept, run: &str) {
+        self.waiting.runs.ring(&run.to_owned());
+        for superseded in &kept.superseded {
+            self.waiting.attempts.ring(superseded);
+        }
     }
 
     /// Ends a run, however: open attempts are cancelled, and every credential of it is dead.
@@ -138,11 +157,30 @@ impl Service {
     ///
     /// `NotFound` when there is no such run; else `Store`.
     pub fn end(&self, run: &str) -> Result<(), WorkerError> {
-        self.store.end_run(run, Close::Cancel)?;
+        let closed = self.store.end_run(run)?;
+        self.ended(run, &closed);
+        Ok(())
+    }
+
+    /// Forgets what is only there for a run that goes on, and tells whoever waits in it.
+    pub(crate) fn ended(&self, run: &str, closed: &[AttemptId]) {
         let mut roots = self.roots.lock().unwrap_or_else(PoisonError::into_inner);
         roots.remove(run);
+        drop(roots);
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
         written.retain(|(of, _), _| of != run);
+        drop(written);
+        self.waiting.runs.ring(&run.to_owned());
+        for attempt in closed {
+            self.waiting.attempts.ring(attempt);
+        }
+    }
+
+    /// Closes an attempt as failed: its worker inside of the host came to no value.
+    pub(crate) fn fail(&self, attempt: AttemptId, failure: &Failure) -> Result<(), WorkerError> {
+        self.store.fail(attempt, failure)?;
+        let run = self.store.attempt(attempt)?.run.id;
+        self.waiting.ring(attempt, &run);
         Ok(())
     }
 
@@ -153,7 +191,11 @@ impl Service {
     ///
     /// `Store`.
     pub fn expire(&self, now_ms: u64) -> Result<usize, WorkerError> {
-        Ok(self.store.expire(now_ms)?)
+        let expired = self.store.expire(now_ms)?;
+        for (attempt, run) in &expired {
+            self.waiting.ring(*attempt, run);
+        }
+        Ok(expired.len())
     }
 
     /// What an attempt came to. An attempt that was refused and then given up has no value.
@@ -168,7 +210,9 @@ impl Service {
             State::Completed => Outcome::Passed(self.value(&attempt)?),
             State::Blocked => Outcome::Blocked(self.value(&attempt)?),
             State::Skipped => Outcome::Skipped,
-            State::Failed => Outcome::Failed(attempt.reason.unwrap_or_default()),
+            State::Failed => Outcome::Failed(attempt.failure.unwrap_or_else(|| {
+                host_failure("ATTEMPT_FAILED", "the attempt failed".to_owned())
+            })),
             closed @ (State::Cancelled | State::Expired | State::Superseded) => {
                 Outcome::Closed(closed)
             }
@@ -184,7 +228,11 @@ impl Service {
             .into_iter()
             .map(|part| (part.name.as_str().to_owned(), part.text))
             .collect();
-        let format = &attempt.order.submit_format;
+        let format = match submission.map(|submission| submission.reading) {
+            Some(Reading::Text) => &SubmitFormat::Text,
+            Some(Reading::Json) => &SubmitFormat::Json,
+            Some(Reading::Ordered) | None => &attempt.order.submit_format,
+        };
         Ok(fold::fold(&attempt.agent, format, body, &parts)?.value)
     }
 }

@@ -4,7 +4,10 @@
 //! The database is opened by path, inside a folder that is this user's alone: `SQLite` makes files
 //! beside it and takes no handle. Deliberately absent: a second process on the same folder.
 
+mod events;
+mod flows;
 mod reads;
+mod runs;
 mod schema;
 mod writer;
 mod writes;
@@ -12,18 +15,21 @@ mod writes;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, OpenFlags, params};
+use tidegate_contract::Failure;
 use tidegate_sandbox::ambient;
 
 use super::{
-    Admission, Attempt, AttemptId, NewAttempt, Output, Part, Run, Staged, Store, Submission,
+    Access, Admission, Attempt, AttemptId, Kept, NewAttempt, Output, Part, Run, RunStatus, Staged,
+    Store, Submission,
 };
 use crate::attempt::{Admitted, Close};
 use crate::error::{StoreError, WorkerError};
 use crate::part::PartName;
 use crate::step::StepKey;
-use crate::token::CredentialDigest;
 use writer::Writer;
+
+pub use events::EVENTS;
 
 /// The database's name in its folder.
 const FILE: &str = "worker.sqlite3";
@@ -83,63 +89,73 @@ impl Store for SqliteStore {
     fn create_run(&self, run: &Run) -> Result<(), StoreError> {
         let run = run.clone();
         self.writer
-            .write(move |connection| writes::create_run(connection, &run))
+            .write(move |connection| writes::create_run(connection, &run, None))
     }
 
-    fn end_run(&self, run: &str, close: Close) -> Result<(), StoreError> {
+    fn end_run(&self, run: &str) -> Result<Vec<AttemptId>, StoreError> {
         let run = run.to_owned();
-        self.writer
-            .write(move |connection| writes::end_run(connection, &run, close))
+        self.writer.write(move |connection| {
+            let closed = flows::finish(connection, &run, (RunStatus::Cancelled, None))?;
+            Ok(closed.unwrap_or_default())
+        })
     }
 
     fn open_runs(&self) -> Result<Vec<Run>, StoreError> {
         self.read(reads::open_runs)
     }
 
-    fn dispatch(&self, attempt: &NewAttempt) -> Result<(AttemptId, u32), StoreError> {
+    fn dispatch(&self, attempt: &NewAttempt) -> Result<Kept, StoreError> {
         let attempt = attempt.clone();
         self.writer
             .write(move |connection| writes::dispatch(connection, &attempt))
     }
 
-    fn look_up(&self, credential: &CredentialDigest) -> Result<Option<Admission>, StoreError> {
-        self.read(|connection| reads::look_up(connection, credential))
+    fn look_up(&self, access: Access) -> Result<Option<Admission>, StoreError> {
+        self.read(|connection| reads::look_up(connection, access))
     }
 
     fn stage(
         &self,
-        credential: &CredentialDigest,
+        access: Access,
         now_ms: u64,
         name: &PartName,
         text: &str,
     ) -> Result<Staged, WorkerError> {
-        let (credential, name, text) = (*credential, name.clone(), text.to_owned());
+        let (name, text) = (name.clone(), text.to_owned());
         self.writer.write(move |connection| {
-            let admission = writes::admitted(connection, &credential)?;
+            let admission = writes::admitted(connection, access)?;
             writes::stage(connection, &admission, now_ms, (&name, &text))
         })
     }
 
     fn submit(
         &self,
-        credential: &CredentialDigest,
+        access: Access,
         now_ms: u64,
         submission: &Submission,
     ) -> Result<Admitted, WorkerError> {
-        let (credential, submission) = (*credential, submission.clone());
+        let submission = submission.clone();
         self.writer.write(move |connection| {
-            let admission = writes::admitted(connection, &credential)?;
+            let admission = writes::admitted(connection, access)?;
             writes::submit(connection, &admission, now_ms, &submission)
         })
     }
 
-    fn fail(&self, attempt: AttemptId, reason: &str) -> Result<(), StoreError> {
-        let reason = reason.to_owned();
+    fn fail(&self, attempt: AttemptId, failure: &Failure) -> Result<(), StoreError> {
+        let failure = failure.clone();
         self.writer
-            .write(move |connection| writes::fail(connection, attempt, &reason))
+            .write(move |connection| writes::fail(connection, attempt, &failure))
     }
 
-    fn expire(&self, now_ms: u64) -> Result<usize, StoreError> {
+    fn close(&self, attempt: AttemptId, close: Close) -> Result<(), StoreError> {
+        self.writer.write(move |connection| {
+            let meant = ("id = ?2", params![attempt.0]);
+            // Who was told is whoever waits; that it had settled before is no error.
+            writes::close(connection, close, meant).map(drop)
+        })
+    }
+
+    fn expire(&self, now_ms: u64) -> Result<Vec<(AttemptId, String)>, StoreError> {
         self.writer
             .write(move |connection| writes::expire(connection, now_ms))
     }

@@ -3,9 +3,12 @@
 
 use rusqlite::types::FromSql;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
-use tidegate_contract::Tenant;
+use tidegate_contract::failure::redact;
+use tidegate_contract::{Failure, Tenant};
 
-use super::super::{Admission, Attempt, AttemptId, Order, Output, Part, Run, Submission};
+use super::super::{
+    Access, Admission, Attempt, AttemptId, Order, Output, Part, Reading, Run, Submission,
+};
 use crate::attempt::{Bond, RunState, Standing, State, SubmitDigest};
 use crate::error::StoreError;
 use crate::part::{PartName, Unfit};
@@ -15,24 +18,28 @@ use crate::verdict::Ending;
 
 /// The columns of an attempt with its run, as [`attempt_of`] reads them.
 const ATTEMPT: &str =
-    "a.id, a.step, a.number, a.agent, a.work_order, a.state, a.unfit, a.reason, a.ending,
-    a.submit_digest, a.body, r.id AS run_id, r.tenant, r.task, r.launch, r.ended";
+    "a.id, a.step, a.number, a.agent, a.work_order, a.state, a.unfit, a.reason, a.code, a.ending,
+    a.reading, a.submit_digest, a.body, r.id AS run_id, r.tenant, r.task, r.launch, r.ended";
 
 /// The steps of a run whose last completed attempt is asked for.
 const LAST_COMPLETED: &str = "SELECT max(number) FROM attempts b
     WHERE b.run = a.run AND b.step = a.step AND b.state = 'completed'";
 
-fn damaged(reason: &'static str) -> StoreError {
+/// The newest attempt of an attempt's step.
+const NEWEST: &str =
+    "(SELECT max(number) FROM attempts b WHERE b.run = a.run AND b.step = a.step) AS newest";
+
+pub(super) fn damaged(reason: &'static str) -> StoreError {
     StoreError::Damaged { reason }
 }
 
 /// One column of a row.
-fn column<T: FromSql>(row: &Row<'_>, name: &str) -> Result<T, StoreError> {
+pub(super) fn column<T: FromSql>(row: &Row<'_>, name: &str) -> Result<T, StoreError> {
     Ok(row.get(name)?)
 }
 
 /// A text column, read as something; `reason` names it where it can't be.
-fn word<T>(
+pub(super) fn word<T>(
     row: &Row<'_>,
     name: &str,
     read: impl FnOnce(&str) -> Option<T>,
@@ -42,7 +49,7 @@ fn word<T>(
     read(&text).ok_or_else(|| damaged(reason))
 }
 
-fn run_of(row: &Row<'_>) -> Result<Run, StoreError> {
+pub(super) fn run_of(row: &Row<'_>) -> Result<Run, StoreError> {
     Ok(Run {
         id: column(row, "run_id")?,
         tenant: word(row, "tenant", |text| Tenant::new(text).ok(), "a tenant")?,
@@ -72,11 +79,22 @@ fn attempt_of(row: &Row<'_>) -> Result<Attempt, StoreError> {
         state: word(row, "state", State::from_word, "a state")?,
         unfit: unfit_of(row)?,
         submission: submission_of(row)?,
-        reason: column(row, "reason")?,
+        failure: failure_of(row)?,
     })
 }
 
-fn step_of(row: &Row<'_>) -> Result<StepKey, StoreError> {
+pub(super) fn failure_of(row: &Row<'_>) -> Result<Option<Failure>, StoreError> {
+    let Some(reason) = column::<Option<String>>(row, "reason")? else {
+        return Ok(None);
+    };
+    let code: Option<String> = column(row, "code")?;
+    // The first version kept no code; one thing alone failed an attempt then.
+    let code = code.unwrap_or_else(|| "PROJECTION_REFUSED".to_owned());
+    let failure = Failure::new(code, redact(&reason));
+    failure.map(Some).map_err(|_unfit| damaged("a failure"))
+}
+
+pub(super) fn step_of(row: &Row<'_>) -> Result<StepKey, StoreError> {
     word(row, "step", |text| StepKey::parse(text).ok(), "a step")
 }
 
@@ -88,11 +106,12 @@ fn submission_of(row: &Row<'_>) -> Result<Option<Submission>, StoreError> {
         body: column(row, "body")?,
         ending: word(row, "ending", Ending::from_word, "an ending")?,
         digest: SubmitDigest::from_bytes(&digest).ok_or_else(|| damaged("a submit's digest"))?,
+        reading: word(row, "reading", Reading::from_word, "a reading")?,
     }))
 }
 
 /// Each row of a query, read.
-fn rows<T>(
+pub(super) fn rows<T>(
     connection: &Connection,
     query: &str,
     values: impl rusqlite::Params,
@@ -122,24 +141,46 @@ pub(super) fn run(connection: &Connection, id: &str) -> Result<Run, StoreError> 
 
 pub(super) fn look_up(
     connection: &Connection,
+    access: Access,
+) -> Result<Option<Admission>, StoreError> {
+    match access {
+        Access::Credential(credential) => by_credential(connection, &credential),
+        Access::Inside(id) => by_id(connection, id),
+    }
+}
+
+fn by_credential(
+    connection: &Connection,
     credential: &CredentialDigest,
 ) -> Result<Option<Admission>, StoreError> {
     let query = format!(
-        "SELECT {ATTEMPT}, c.digest, c.role, c.expires_ms,
-             (SELECT max(number) FROM attempts b WHERE b.run = a.run AND b.step = a.step) AS newest
+        "SELECT {ATTEMPT}, c.digest, c.role, c.expires_ms, {NEWEST}
          FROM credentials c JOIN attempts a ON a.id = c.attempt JOIN runs r ON r.id = a.run
          WHERE c.digest = ?1"
     );
-    let found = rows(connection, &query, [credential.as_bytes()], admission_of)?;
+    let found = rows(connection, &query, [credential.as_bytes()], |row| {
+        let digest: Vec<u8> = column(row, "digest")?;
+        let digest = CredentialDigest::from_bytes(&digest)
+            .ok_or_else(|| damaged("a credential's digest"))?;
+        Ok((digest, admission_of(row)?))
+    })?;
     // An index compares as it likes; what it found is compared once more in constant time.
     let mut same = found.into_iter().filter(|(digest, _)| digest == credential);
     Ok(same.next().map(|(_, admission)| admission))
 }
 
-fn admission_of(row: &Row<'_>) -> Result<(CredentialDigest, Admission), StoreError> {
-    let digest: Vec<u8> = column(row, "digest")?;
-    let digest =
-        CredentialDigest::from_bytes(&digest).ok_or_else(|| damaged("a credential's digest"))?;
+/// What the host does by itself has no end but the run's.
+fn by_id(connection: &Connection, id: AttemptId) -> Result<Option<Admission>, StoreError> {
+    let query = format!(
+        "SELECT {ATTEMPT}, 'worker' AS role, {} AS expires_ms, {NEWEST}
+         FROM attempts a JOIN runs r ON r.id = a.run WHERE a.id = ?1",
+        i64::MAX
+    );
+    let found = rows(connection, &query, [id.0], admission_of)?;
+    Ok(found.into_iter().next())
+}
+
+fn admission_of(row: &Row<'_>) -> Result<Admission, StoreError> {
     let expires: i64 = column(row, "expires_ms")?;
     let newest: u32 = column(row, "newest")?;
     let attempt = attempt_of(row)?;
@@ -158,7 +199,7 @@ fn admission_of(row: &Row<'_>) -> Result<(CredentialDigest, Admission), StoreErr
         },
         submitted: attempt.submission.as_ref().map(|sent| sent.digest),
     };
-    Ok((digest, Admission { standing, attempt }))
+    Ok(Admission { standing, attempt })
 }
 
 pub(super) fn attempt(connection: &Connection, id: AttemptId) -> Result<Attempt, StoreError> {
@@ -207,7 +248,13 @@ pub(super) fn outputs(connection: &Connection, run: &str) -> Result<Vec<Output>,
          SELECT a.step, a.number, p.name, p.size_bytes, p.sha256, p.unfit IS NULL, a.id, p.id
              FROM attempts a JOIN parts p ON p.attempt = a.id
              WHERE a.run = ?1 AND a.number = ({LAST_COMPLETED})
-         ORDER BY 7, 8"
+         UNION ALL
+         SELECT a.step, a.number, s.name, s.size_bytes, s.sha256, 0, a.id, {} + s.id
+             FROM attempts a JOIN audits s ON s.run = a.run AND s.step = a.step
+             WHERE a.run = ?1 AND a.number = ({LAST_COMPLETED})
+         ORDER BY 7, 8",
+        // Behind the worker's own.
+        i64::MAX / 2
     );
     rows(connection, &query, [run], |row| {
         let name: Option<String> = column(row, "name")?;
@@ -245,7 +292,10 @@ pub(super) fn output(
         Some(part) => {
             let query = format!(
                 "SELECT p.text FROM attempts a JOIN parts p ON p.attempt = a.id
-                 WHERE a.run = ?1 AND a.step = ?2 AND a.number = ({LAST_COMPLETED}) AND p.name = ?3"
+                 WHERE a.run = ?1 AND a.step = ?2 AND a.number = ({LAST_COMPLETED}) AND p.name = ?3
+                 UNION ALL
+                 SELECT s.text FROM attempts a JOIN audits s ON s.run = a.run AND s.step = a.step
+                 WHERE a.run = ?1 AND a.step = ?2 AND a.number = ({LAST_COMPLETED}) AND s.name = ?3"
             );
             let values = params![run, step, part.as_str()];
             connection.query_row(&query, values, |row| row.get(0))

@@ -6,7 +6,8 @@ use crate::error::StoreError;
 
 /// Each step from one `user_version` to the next, from an empty database on. A step that has been
 /// released is never edited: a change is a new one.
-const STEPS: [&str; 1] = ["
+const STEPS: [&str; 2] = [
+    "
 CREATE TABLE runs (
     id TEXT PRIMARY KEY,
     tenant TEXT NOT NULL,
@@ -57,7 +58,46 @@ CREATE TABLE files (
     name TEXT NOT NULL,
     PRIMARY KEY (run, folder, folded)
 ) STRICT;
-"];
+",
+    "
+ALTER TABLE runs ADD COLUMN status TEXT NOT NULL DEFAULT 'running';
+ALTER TABLE runs ADD COLUMN plan TEXT;
+ALTER TABLE runs ADD COLUMN outcome TEXT;
+ALTER TABLE runs ADD COLUMN created_ms INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE runs ADD COLUMN ended_ms INTEGER;
+UPDATE runs SET status = 'cancelled' WHERE ended = 1;
+ALTER TABLE attempts ADD COLUMN place TEXT;
+ALTER TABLE attempts ADD COLUMN reach TEXT NOT NULL DEFAULT 'handed';
+ALTER TABLE attempts ADD COLUMN reading TEXT NOT NULL DEFAULT 'ordered';
+ALTER TABLE attempts ADD COLUMN code TEXT;
+CREATE INDEX waiting_attempts ON attempts (agent, id)
+    WHERE reach = 'waiting' AND state IN ('dispatched', 'staged');
+CREATE INDEX places ON attempts (run, place, id);
+CREATE TABLE journal (
+    run TEXT NOT NULL REFERENCES runs (id),
+    place TEXT NOT NULL,
+    value TEXT,
+    PRIMARY KEY (run, place)
+) STRICT;
+CREATE TABLE events (
+    run TEXT NOT NULL REFERENCES runs (id),
+    id INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    data TEXT NOT NULL,
+    PRIMARY KEY (run, id)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE audits (
+    id INTEGER PRIMARY KEY,
+    run TEXT NOT NULL REFERENCES runs (id),
+    step TEXT NOT NULL,
+    name TEXT NOT NULL,
+    size_bytes INTEGER NOT NULL,
+    sha256 TEXT NOT NULL,
+    text TEXT NOT NULL,
+    UNIQUE (run, step, name)
+) STRICT;
+",
+];
 
 /// Brings a database to this version, whole or not at all.
 pub(super) fn migrate(connection: &mut Connection) -> Result<(), StoreError> {
@@ -89,8 +129,26 @@ mod tests {
         let mut connection = Connection::open_in_memory().unwrap();
         for _ in 0..2 {
             migrate(&mut connection).unwrap();
-            assert_eq!(version(&connection), 1);
+            assert_eq!(version(&connection), 2);
         }
+    }
+
+    #[test]
+    fn i10_what_an_earlier_version_kept_is_there_in_this_one() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch(STEPS[0]).unwrap();
+        let kept = "INSERT INTO runs (id, tenant, task, launch, ended) VALUES
+                ('R-1', 't', 'T-1', '{}', 0), ('R-2', 't', 'T-1', '{}', 1);
+            INSERT INTO attempts (run, step, number, agent, work_order, state, expires_ms)
+                VALUES ('R-1', 's', 1, 'a', '{}', 'dispatched', 5);";
+        connection.execute_batch(kept).unwrap();
+        connection.pragma_update(None, "user_version", 1).unwrap();
+        migrate(&mut connection).unwrap();
+        assert_eq!(version(&connection), 2);
+        let query = "SELECT group_concat(status, ',') || ' ' || (SELECT reach FROM attempts)
+            FROM (SELECT status FROM runs ORDER BY id)";
+        let found: String = connection.query_row(query, [], |row| row.get(0)).unwrap();
+        assert_eq!(found, "running,cancelled handed");
     }
 
     #[test]
@@ -100,7 +158,7 @@ mod tests {
         let refused = migrate(&mut connection);
         let expected = StoreError::TooNew {
             found: 99,
-            known: 1,
+            known: 2,
         };
         assert_eq!(refused.unwrap_err().to_string(), expected.to_string());
         assert_eq!(version(&connection), 99);

@@ -5,6 +5,7 @@ use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::thread::{self, JoinHandle};
 
 use rusqlite::Connection;
+use tokio::sync::oneshot;
 
 use crate::error::StoreError;
 
@@ -57,20 +58,44 @@ impl Writer {
         E: From<StoreError> + From<rusqlite::Error> + Send + 'static,
     {
         let (answer, answered) = mpsc::sync_channel(1);
+        // Nobody may wait any more: the job is done all the same.
+        self.queue(job, move |outcome| drop(answer.send(outcome)))?;
+        answered.recv().map_err(|_closed| StoreError::Closed)?
+    }
+
+    /// The same for whoever must not block its thread. Dropping the future takes nothing back.
+    pub(super) async fn write_soon<T>(
+        &self,
+        job: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+    {
+        let (answer, answered) = oneshot::channel();
+        self.queue(job, move |outcome| drop(answer.send(outcome)))?;
+        answered.await.map_err(|_closed| StoreError::Closed)?
+    }
+
+    fn queue<T, E>(
+        &self,
+        job: impl FnOnce(&Connection) -> Result<T, E> + Send + 'static,
+        answer: impl FnOnce(Result<T, E>) + Send + 'static,
+    ) -> Result<(), StoreError>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + From<rusqlite::Error> + Send + 'static,
+    {
         let job: Job = Box::new(move |connection| {
             let outcome = within_savepoint(connection, job);
             Box::new(move |commit| {
-                let outcome = match (commit, outcome) {
+                answer(match (commit, outcome) {
                     (Commit::Lost, Ok(_)) => Err(E::from(lost())),
                     (_, outcome) => outcome,
-                };
-                // Nobody waits any more: the job is done all the same.
-                drop(answer.send(outcome));
+                });
             })
         });
         let jobs = self.jobs.as_ref().ok_or(StoreError::Closed)?;
-        jobs.send(job).map_err(|_closed| StoreError::Closed)?;
-        answered.recv().map_err(|_closed| StoreError::Closed)?
+        jobs.send(job).map_err(|_closed| StoreError::Closed)
     }
 }
 

@@ -1,11 +1,16 @@
 //! Values become rows, inside the transaction of the thread that writes.
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, ToSql, params};
+
+use serde_json::{Value, json};
+use tidegate_contract::Failure;
+use tidegate_contract::failure::host_failure;
+use tidegate_sandbox::ambient;
 
 use super::super::{
-    Admission, Attempt, AttemptId, NewAttempt, Run, Staged, Submission, sha256_hex,
+    Access, Admission, Attempt, AttemptId, Kept, NewAttempt, Run, Staged, Submission, sha256_hex,
 };
-use super::{kept, reads};
+use super::{events, kept, reads};
 use crate::attempt::{Admitted, Close, State};
 use crate::error::{StoreError, WorkerError};
 use crate::part::{PartName, Unfit, check_file_name, fold_name};
@@ -14,46 +19,42 @@ use crate::step::StepKey;
 use crate::token::{CredentialDigest, Role, Verb};
 
 /// States in which an attempt can still be closed.
-const OPEN: &str = "state IN ('dispatched', 'staged')";
+pub(super) const OPEN: &str = "state IN ('dispatched', 'staged')";
 
-pub(super) fn create_run(connection: &Connection, run: &Run) -> Result<(), StoreError> {
-    let launch = json(&run.launch)?;
+pub(super) fn create_run(
+    connection: &Connection,
+    run: &Run,
+    plan: Option<&str>,
+) -> Result<(), StoreError> {
+    let launch = to_json(&run.launch)?;
+    let now_ms = kept(ambient::now_ms());
     let written = connection.execute(
-        "INSERT INTO runs (id, tenant, task, launch) VALUES (?1, ?2, ?3, ?4)
-         ON CONFLICT DO NOTHING",
-        params![run.id, run.tenant.as_str(), run.task, launch],
+        "INSERT INTO runs (id, tenant, task, launch, plan, created_ms)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO NOTHING",
+        params![run.id, run.tenant.as_str(), run.task, launch, plan, now_ms],
     )?;
     if written == 0 {
         return Err(StoreError::Exists);
     }
-    Ok(())
+    events::record(
+        connection,
+        &run.id,
+        "run.started",
+        json!({"task": run.task}),
+    )
 }
 
-fn json<T: serde::Serialize>(value: &T) -> Result<String, StoreError> {
+pub(super) fn to_json<T: serde::Serialize>(value: &T) -> Result<String, StoreError> {
     serde_json::to_string(value).map_err(|error| StoreError::Database(Box::new(error)))
 }
 
-pub(super) fn end_run(connection: &Connection, run: &str, close: Close) -> Result<(), StoreError> {
-    let ended = connection.execute("UPDATE runs SET ended = 1 WHERE id = ?1", [run])?;
-    if ended == 0 {
-        return Err(StoreError::Missing);
-    }
-    connection.execute(
-        &format!("UPDATE attempts SET state = ?2 WHERE run = ?1 AND {OPEN}"),
-        params![run, close.state().word()],
-    )?;
-    Ok(())
-}
-
-pub(super) fn dispatch(
-    connection: &Connection,
-    new: &NewAttempt,
-) -> Result<(AttemptId, u32), StoreError> {
+pub(super) fn dispatch(connection: &Connection, new: &NewAttempt) -> Result<Kept, StoreError> {
     let run = reads::run(connection, &new.run)?;
     let step = new.step.to_string();
-    connection.execute(
-        &format!("UPDATE attempts SET state = ?3 WHERE run = ?1 AND step = ?2 AND {OPEN}"),
-        params![new.run, step, Close::Supersede.state().word()],
+    let superseded = close(
+        connection,
+        Close::Supersede,
+        ("run = ?2 AND step = ?3", params![new.run, step]),
     )?;
     let number: u32 = connection.query_row(
         "SELECT coalesce(max(number), 0) + 1 FROM attempts WHERE run = ?1 AND step = ?2",
@@ -63,40 +64,83 @@ pub(super) fn dispatch(
     // The step's own file is reserved now, so that no part of another step can take its name.
     let unfit = claim(connection, &run, (&new.step, number), &new.step.file_name())?;
     connection.execute(
-        "INSERT INTO attempts (run, step, number, agent, work_order, state, unfit, expires_ms)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        "INSERT INTO attempts
+             (run, step, number, agent, work_order, state, unfit, expires_ms, place, reach)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
         params![
             new.run,
             step,
             number,
             new.agent,
-            json(&new.order)?,
+            to_json(&new.order)?,
             State::Dispatched.word(),
             unfit.map(Unfit::word),
             kept(new.expires_ms),
+            new.place,
+            new.reach.word(),
         ],
     )?;
     let id = AttemptId(connection.last_insert_rowid());
     for digest in &new.credentials {
-        connection.execute(
-            "INSERT INTO credentials (digest, attempt, role, expires_ms) VALUES (?1, ?2, ?3, ?4)",
-            params![
-                digest.as_bytes(),
-                id.0,
-                Role::Worker.word(),
-                kept(new.expires_ms)
-            ],
-        )?;
+        credential(connection, id, (digest, new.expires_ms))?;
     }
-    Ok((id, number))
+    let data = json!({"step": step, "attempt": number, "agent": new.agent});
+    events::record(connection, &new.run, "attempt.dispatched", data)?;
+    Ok(Kept {
+        id,
+        number,
+        superseded,
+    })
 }
 
-/// The attempt of a credential, as it stands inside this transaction.
-pub(super) fn admitted(
+/// Lets a worker in.
+pub(super) fn credential(
     connection: &Connection,
-    credential: &CredentialDigest,
-) -> Result<Admission, WorkerError> {
-    reads::look_up(connection, credential)?.ok_or(WorkerError::Unauthorized)
+    attempt: AttemptId,
+    (digest, expires_ms): (&CredentialDigest, u64),
+) -> Result<(), StoreError> {
+    connection.execute(
+        "INSERT INTO credentials (digest, attempt, role, expires_ms) VALUES (?1, ?2, ?3, ?4)",
+        params![
+            digest.as_bytes(),
+            attempt.0,
+            Role::Worker.word(),
+            kept(expires_ms)
+        ],
+    )?;
+    Ok(())
+}
+
+/// Closes what is open of the attempts that are meant, and answers which they were. The values of
+/// the condition start at `?2`.
+pub(super) fn close(
+    connection: &Connection,
+    close: Close,
+    (condition, values): (&str, &[&dyn ToSql]),
+) -> Result<Vec<AttemptId>, StoreError> {
+    let word = close.state().word();
+    let mut all: Vec<&dyn ToSql> = vec![&word];
+    all.extend(values);
+    let query = format!(
+        "UPDATE attempts SET state = ?1 WHERE ({condition}) AND {OPEN}
+         RETURNING id, run, step, number"
+    );
+    let closed = reads::rows(connection, &query, all.as_slice(), |row| {
+        let run: String = reads::column(row, "run")?;
+        let step: String = reads::column(row, "step")?;
+        let number: u32 = reads::column(row, "number")?;
+        Ok((AttemptId(reads::column(row, "id")?), run, step, number))
+    })?;
+    for (_, run, step, number) in &closed {
+        let data = json!({"step": step, "attempt": number});
+        events::record(connection, run, &format!("attempt.{word}"), data)?;
+    }
+    Ok(closed.into_iter().map(|(id, ..)| id).collect())
+}
+
+/// The attempt that is meant, as it stands inside this transaction.
+pub(super) fn admitted(connection: &Connection, access: Access) -> Result<Admission, WorkerError> {
+    reads::look_up(connection, access)?.ok_or(WorkerError::Unauthorized)
 }
 
 /// Takes a file name of the run for a step; an earlier attempt of the step may have had it.
@@ -136,7 +180,8 @@ pub(super) fn stage(
     if let Some(unfit) = unfit
         && attempt.run.launch.check_policy == CheckPolicy::Strict
     {
-        fail(connection, attempt.id, &unfit.to_string())?;
+        let failure = host_failure("PROJECTION_REFUSED", unfit.to_string());
+        fail(connection, attempt.id, &failure)?;
         return Ok(Staged::Failed(unfit));
     }
     connection.execute(
@@ -157,7 +202,24 @@ pub(super) fn stage(
         "UPDATE attempts SET state = ?2 WHERE id = ?1",
         params![attempt.id.0, State::Staged.word()],
     )?;
+    let more = json!({"part": name.as_str(), "size_bytes": text.len()});
+    happened(connection, attempt, "attempt.staged", more)?;
     Ok(Staged::Kept(unfit))
+}
+
+/// Records what happened to an attempt.
+fn happened(
+    connection: &Connection,
+    attempt: &Attempt,
+    kind: &str,
+    more: Value,
+) -> Result<(), StoreError> {
+    let step = attempt.step.to_string();
+    let mut data = json!({"step": step, "attempt": attempt.number});
+    if let (Value::Object(data), Value::Object(more)) = (&mut data, more) {
+        data.extend(more);
+    }
+    events::record(connection, &attempt.run.id, kind, data)
 }
 
 /// Why a part gets no file; where it gets one, its name is taken.
@@ -174,7 +236,7 @@ fn unfit(
     claim(connection, &attempt.run, place, name.as_str())
 }
 
-fn size(text: &str) -> i64 {
+pub(super) fn size(text: &str) -> i64 {
     i64::try_from(text.len()).unwrap_or(i64::MAX)
 }
 
@@ -188,7 +250,7 @@ pub(super) fn submit(
     if admitted == Admitted::First {
         connection.execute(
             "UPDATE attempts SET state = ?2, ending = ?3, submit_digest = ?4, size_bytes = ?5,
-                 sha256 = ?6, body = ?7 WHERE id = ?1",
+                 sha256 = ?6, body = ?7, reading = ?8 WHERE id = ?1",
             params![
                 admission.attempt.id.0,
                 submission.ending.state().word(),
@@ -197,8 +259,13 @@ pub(super) fn submit(
                 size(&submission.body),
                 sha256_hex(submission.body.as_bytes()),
                 submission.body,
+                submission.reading.word(),
             ],
         )?;
+        let more = json!({
+            "verdict": submission.ending.word(), "size_bytes": submission.body.len(),
+        });
+        happened(connection, &admission.attempt, "attempt.submitted", more)?;
     }
     Ok(admitted)
 }
@@ -206,28 +273,45 @@ pub(super) fn submit(
 pub(super) fn fail(
     connection: &Connection,
     attempt: AttemptId,
-    reason: &str,
+    failure: &Failure,
 ) -> Result<(), StoreError> {
-    connection.execute(
+    let failed = connection.execute(
         &format!(
-            "UPDATE attempts SET state = ?2, reason = ?3
+            "UPDATE attempts SET state = ?2, code = ?3, reason = ?4
              WHERE id = ?1 AND ({OPEN} OR state = 'completed')"
         ),
-        params![attempt.0, Close::Fail.state().word(), reason],
+        params![
+            attempt.0,
+            Close::Fail.state().word(),
+            failure.code(),
+            failure.message()
+        ],
     )?;
-    Ok(())
+    if failed == 0 {
+        return Ok(());
+    }
+    let attempt = reads::attempt(connection, attempt)?;
+    let more = json!({"code": failure.code(), "message": failure.message()});
+    happened(connection, &attempt, "attempt.failed", more)
 }
 
-pub(super) fn expire(connection: &Connection, now_ms: u64) -> Result<usize, StoreError> {
-    let expired = connection.execute(
-        &format!("UPDATE attempts SET state = ?2 WHERE expires_ms <= ?1 AND {OPEN}"),
-        params![kept(now_ms), Close::Expire.state().word()],
+pub(super) fn expire(
+    connection: &Connection,
+    now_ms: u64,
+) -> Result<Vec<(AttemptId, String)>, StoreError> {
+    let now_ms = kept(now_ms);
+    let expired = close(
+        connection,
+        Close::Expire,
+        ("expires_ms <= ?2", params![now_ms]),
     )?;
-    connection.execute(
-        "DELETE FROM credentials WHERE expires_ms <= ?1",
-        [kept(now_ms)],
-    )?;
-    Ok(expired)
+    connection.execute("DELETE FROM credentials WHERE expires_ms <= ?1", [now_ms])?;
+    let of = |id: AttemptId| {
+        let query = "SELECT run FROM attempts WHERE id = ?1";
+        let run = connection.query_row(query, [id.0], |row| row.get(0))?;
+        Ok((id, run))
+    };
+    expired.into_iter().map(of).collect()
 }
 
 #[cfg(test)]

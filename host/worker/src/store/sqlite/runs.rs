@@ -1,0 +1,140 @@
+//! What the store keeps of runs that are flows, for the part of this crate that runs them. What a run
+//! waits for is written without blocking a thread.
+
+use serde_json::Value;
+use tidegate_contract::Tenant;
+
+use super::super::{
+    AttemptId, AttemptRecord, Claim, Event, Kept, NewAttempt, Run, RunRecord, RunStatus,
+};
+use super::{SqliteStore, events, flows, writes};
+use crate::error::StoreError;
+use crate::step::StepKey;
+use crate::token::CredentialDigest;
+
+/// Events that are read at once.
+const EVENTS_AT_ONCE: u32 = 256;
+
+impl SqliteStore {
+    /// Keeps a run with what its flow is made of.
+    pub(crate) fn begin_run(&self, run: &Run, plan: String) -> Result<(), StoreError> {
+        let run = run.clone();
+        self.writer
+            .write(move |connection| writes::create_run(connection, &run, Some(&plan)))
+    }
+
+    /// Ends a run and answers the attempts that were closed with it; `None` where it had ended.
+    pub(crate) fn finish_run(
+        &self,
+        run: &str,
+        status: RunStatus,
+        outcome: Option<Value>,
+    ) -> Result<Option<Vec<AttemptId>>, StoreError> {
+        let run = run.to_owned();
+        self.writer
+            .write(move |connection| flows::finish(connection, &run, (status, outcome.as_ref())))
+    }
+
+    /// Keeps an attempt that a flow dispatches.
+    pub(crate) async fn dispatch_soon(&self, attempt: NewAttempt) -> Result<Kept, StoreError> {
+        let dispatch = self
+            .writer
+            .write_soon(move |connection| writes::dispatch(connection, &attempt));
+        dispatch.await
+    }
+
+    pub(crate) fn record(&self, tenant: &Tenant, run: &str) -> Result<RunRecord, StoreError> {
+        self.read(|connection| flows::record(connection, (tenant, run)))
+    }
+
+    pub(crate) fn open_records(&self) -> Result<Vec<RunRecord>, StoreError> {
+        self.read(flows::open)
+    }
+
+    pub(crate) fn attempt_records(&self, run: &str) -> Result<Vec<AttemptRecord>, StoreError> {
+        self.read(|connection| flows::attempts(connection, run))
+    }
+
+    pub(crate) fn attempt_at(
+        &self,
+        run: &str,
+        place: &str,
+    ) -> Result<Option<AttemptRecord>, StoreError> {
+        self.read(|connection| flows::attempt_at(connection, (run, place)))
+    }
+
+    /// Hands out the oldest attempt that waits for an agent. Where there is none, nothing is written.
+    pub(crate) async fn claim(
+        &self,
+        (tenant, agent): (&Tenant, &str),
+        credential: CredentialDigest,
+        now_ms: u64,
+    ) -> Result<Option<AttemptId>, StoreError> {
+        let (tenant, agent) = (tenant.clone(), agent.to_owned());
+        let claim = self.writer.write_soon(move |connection| {
+            let claim = Claim {
+                tenant: &tenant,
+                agent: &agent,
+                credential,
+                now_ms,
+            };
+            flows::claim(connection, &claim)
+        });
+        claim.await
+    }
+
+    pub(crate) fn rekick(
+        &self,
+        run: &str,
+        step: Option<StepKey>,
+    ) -> Result<Vec<(Kept, Option<String>)>, StoreError> {
+        let run = run.to_owned();
+        self.writer
+            .write(move |connection| flows::rekick(connection, &run, step.as_ref()))
+    }
+
+    pub(crate) fn next_expiry(&self) -> Result<Option<u64>, StoreError> {
+        self.read(flows::next_expiry)
+    }
+
+    pub(crate) fn places(&self, run: &str) -> Result<Vec<(String, bool)>, StoreError> {
+        self.read(|connection| flows::places(connection, run))
+    }
+
+    pub(crate) fn value_at(&self, run: &str, place: &str) -> Result<Option<Value>, StoreError> {
+        self.read(|connection| flows::value_at(connection, (run, place)))
+    }
+
+    /// Notes what became of a place, in one commit with the event that says so.
+    pub(crate) async fn journal(
+        &self,
+        run: &str,
+        place: &str,
+        (value, event): (Option<String>, Option<(&'static str, Value)>),
+    ) -> Result<(), StoreError> {
+        let (run, place) = (run.to_owned(), place.to_owned());
+        let written = self.writer.write_soon(move |connection| {
+            flows::journal(connection, (&run, &place), value.as_deref())?;
+            if let Some((kind, data)) = event {
+                events::record(connection, &run, kind, data)?;
+            }
+            Ok(())
+        });
+        written.await
+    }
+
+    pub(crate) fn audit(
+        &self,
+        (run, step): (&str, &str),
+        name: &str,
+        text: String,
+    ) -> Result<(), StoreError> {
+        let (run, step, name) = (run.to_owned(), step.to_owned(), name.to_owned());
+        self.writer
+            .write(move |connection| flows::audit(connection, (&run, &step), (&name, &text)))
+    }
+
+    pub(crate) fn events_after(&self, run: &str, after: u64) -> Result<Vec<Event>, StoreError> {
+        self.read(|connection| events::after(connection, run, (after, EVENTS_AT_ONCE)))
+    }
+}
