@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
-use tidegate::flow::Flow;
+use tidegate::flow::{Flow, Known, Work};
 use tidegate_contract::JsonObject;
 use tidegate_contract::json::{self, JsonBounds};
 
@@ -19,6 +19,7 @@ use crate::fields::{Fields, misfit};
 use crate::file_body;
 use crate::fold::SubmitFormat;
 use crate::projection::{CheckPolicy, Placement};
+use crate::runs::check_lanes;
 use crate::store::Order;
 
 pub use agent::{AgentDef, TTL_MS, is_agent_name};
@@ -32,10 +33,7 @@ const BOUNDS: JsonBounds = JsonBounds {
 /// The most agents of one blueprint.
 const AGENTS: usize = 256;
 
-/// The keys that are the flow's own.
-const FLOW_KEYS: [&str; 5] = ["id", "init", "flow", "result", "limits"];
-
-/// All keys.
+/// All keys: the flow's own, and those that stand beside them.
 const KEYS: [&str; 9] = [
     "id",
     "init",
@@ -103,15 +101,34 @@ impl Blueprint {
     ///
     /// `InvalidRequest`, naming the step.
     pub fn check(&self) -> Result<(), WorkerError> {
-        self.flow
-            .check()
-            .map_err(|problem| invalid(&format!("the flow can't run: {}", causes(&problem))))
+        let checked = self.flow.check_with(&Known::default());
+        checked.map_err(|problem| {
+            let (place, problem) = (&problem.place, causes(&problem.problem));
+            invalid(&format!("the flow can't run: at {place}: {problem}"))
+        })?;
+        for step in self.flow.flow.steps() {
+            if let Work::Agent(agent) = &step.work
+                && self.agent(agent.as_str()).is_none()
+            {
+                let unknown = unknown_agent(agent.as_str(), &self.agents);
+                let step = step.name.as_str();
+                return Err(invalid(&format!("step `{step}`: {unknown}")));
+            }
+        }
+        check_lanes(&self.flow.flow, 0)
     }
 
     /// The flow.
     #[must_use]
     pub fn flow(&self) -> &Flow {
         &self.flow
+    }
+
+    /// The agents and their names.
+    pub fn agents(&self) -> impl Iterator<Item = (&str, &AgentDef)> {
+        self.agents
+            .iter()
+            .map(|(name, agent)| (name.as_str(), agent))
     }
 
     /// The agent of a name.

@@ -95,6 +95,9 @@ pub enum WorkerError {
         /// How long to wait.
         retry_after_ms: u64,
     },
+    /// The service takes nothing new: try later, or elsewhere.
+    #[error("the service is closing")]
+    Closed,
     /// The store failed: our fault.
     #[error("the worker's store failed")]
     Store(#[source] StoreError),
@@ -132,6 +135,7 @@ impl WorkerError {
             Self::VerdictViolation { .. } => "VERDICT_VIOLATION",
             Self::ProjectionRefused { .. } => "PROJECTION_REFUSED",
             Self::Throttled { .. } => "TOO_MANY_LOOKUPS",
+            Self::Closed => "CLOSED",
             Self::Store(_) => "HOST_FAULT",
         }
     }
@@ -155,6 +159,7 @@ impl WorkerError {
             | Self::VerdictViolation { .. }
             | Self::ProjectionRefused { .. } => 422,
             Self::Throttled { .. } => 429,
+            Self::Closed => 503,
             Self::Store(_) => 500,
         }
     }

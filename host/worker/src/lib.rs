@@ -63,4 +63,7 @@ pub mod store;
 pub mod blueprint;
 mod fields;
 
+pub mod runs;
+pub mod work_roots;
+
 pub mod error;

@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 use tidegate_contract::json::{self, JsonBounds};
 use tidegate_contract::{Failure, JsonObject, Tenant};
 
-use crate::attempt::{Admitted, Close, Standing, State, SubmitDigest};
+use crate::attempt::{Admitted, Standing, State, SubmitDigest};
 use crate::error::{StoreError, WorkerError};
 use crate::fold::SubmitFormat;
 use crate::part::{PartName, Unfit};
@@ -33,7 +33,7 @@ pub(crate) const TEXT_BYTES: usize = 2 * 1024 * 1024;
 
 /// How large and deep a kept JSON value may be: below what reading it back allows, with room for
 /// what it is wrapped in.
-const VALUE_BOUNDS: JsonBounds = JsonBounds {
+pub(crate) const VALUE_BOUNDS: JsonBounds = JsonBounds {
     bytes: 1024 * 1024,
     depth: 120,
 };
@@ -338,13 +338,6 @@ pub trait Store: Send + Sync {
     ///
     /// The store failed.
     fn fail(&self, attempt: AttemptId, failure: &Failure) -> Result<(), StoreError>;
-
-    /// Closes an open attempt from outside; one that has settled stays as it is.
-    ///
-    /// # Errors
-    ///
-    /// The store failed.
-    fn close(&self, attempt: AttemptId, close: Close) -> Result<(), StoreError>;
 
     /// Closes open attempts whose credentials have expired, forgets those credentials, and answers
     /// the attempts that it closed, each with its run.

@@ -11,7 +11,7 @@ use crate::attempt::{Admitted, SubmitDigest};
 use crate::error::WorkerError;
 use crate::fold::{SubmitFormat, read_body};
 use crate::part::PartName;
-use crate::store::{Access, Admission, AttemptId, Reading, Submission};
+use crate::store::{Access, Admission, Attempt, AttemptId, Reading, Submission};
 use crate::token::Verb;
 use crate::verdict::Ending;
 
@@ -79,6 +79,17 @@ impl Service {
         }
         drop(settling);
         Ok(Accepted { warnings })
+    }
+
+    /// What an auditor sent, as text, under the bound of every body.
+    pub(crate) fn audit_text(&self, body: &[u8]) -> Result<String, WorkerError> {
+        self.bounded(body)?;
+        utf8(body.to_vec())
+    }
+
+    /// An attempt as it is kept.
+    pub(crate) fn attempt(&self, attempt: AttemptId) -> Result<Attempt, WorkerError> {
+        Ok(self.store.attempt(attempt)?)
     }
 
     fn inside(&self, attempt: AttemptId) -> Result<Admission, WorkerError> {

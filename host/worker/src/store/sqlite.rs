@@ -15,7 +15,7 @@ mod writes;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use rusqlite::{Connection, OpenFlags, params};
+use rusqlite::{Connection, OpenFlags};
 use tidegate_contract::Failure;
 use tidegate_sandbox::ambient;
 
@@ -23,7 +23,7 @@ use super::{
     Access, Admission, Attempt, AttemptId, Kept, NewAttempt, Output, Part, Run, RunStatus, Staged,
     Store, Submission,
 };
-use crate::attempt::{Admitted, Close};
+use crate::attempt::Admitted;
 use crate::error::{StoreError, WorkerError};
 use crate::part::PartName;
 use crate::step::StepKey;
@@ -145,14 +145,6 @@ impl Store for SqliteStore {
         let failure = failure.clone();
         self.writer
             .write(move |connection| writes::fail(connection, attempt, &failure))
-    }
-
-    fn close(&self, attempt: AttemptId, close: Close) -> Result<(), StoreError> {
-        self.writer.write(move |connection| {
-            let meant = ("id = ?2", params![attempt.0]);
-            // Who was told is whoever waits; that it had settled before is no error.
-            writes::close(connection, close, meant).map(drop)
-        })
     }
 
     fn expire(&self, now_ms: u64) -> Result<Vec<(AttemptId, String)>, StoreError> {

@@ -78,7 +78,7 @@ fn record_of(row: &Row<'_>) -> Result<RunRecord, StoreError> {
 fn value_of(text: &str) -> Result<Value, StoreError> {
     let bounds = JsonBounds {
         bytes: text.len(),
-        ..JsonBounds::default()
+        depth: strict_json::MAX_DEPTH,
     };
     strict_json::parse(text, &bounds).map_err(|_damaged| reads::damaged("a value"))
 }

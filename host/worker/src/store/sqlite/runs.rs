@@ -1,6 +1,7 @@
 //! What the store keeps of runs that are flows, for the part of this crate that runs them. What a run
 //! waits for is written without blocking a thread.
 
+use rusqlite::params;
 use serde_json::Value;
 use tidegate_contract::Tenant;
 
@@ -8,6 +9,7 @@ use super::super::{
     AttemptId, AttemptRecord, Claim, Event, Kept, NewAttempt, Run, RunRecord, RunStatus,
 };
 use super::{SqliteStore, events, flows, writes};
+use crate::attempt::Close;
 use crate::error::StoreError;
 use crate::step::StepKey;
 use crate::token::CredentialDigest;
@@ -41,6 +43,15 @@ impl SqliteStore {
             .writer
             .write_soon(move |connection| writes::dispatch(connection, &attempt));
         dispatch.await
+    }
+
+    /// Closes an attempt that nobody waits for any more.
+    pub(crate) async fn cancel_soon(&self, attempt: AttemptId) -> Result<(), StoreError> {
+        let close = self.writer.write_soon(move |connection| {
+            let meant = ("id = ?2", params![attempt.0]);
+            writes::close(connection, Close::Cancel, meant).map(drop)
+        });
+        close.await
     }
 
     pub(crate) fn record(&self, tenant: &Tenant, run: &str) -> Result<RunRecord, StoreError> {

@@ -1,0 +1,185 @@
+//! The steps of a run that are given to agents: each is an attempt, done outside by whoever claims it,
+//! or inside by a worker component.
+//!
+//! A step follows its newest attempt: where a re-kick takes the place of one, the step waits for the
+//! next. After a start an open attempt outside goes on as it was; one inside was interrupted, and a
+//! new one takes its place.
+
+use std::sync::Arc;
+
+use tidegate::flow::{AgentEnd, AgentStep, Agents};
+use tidegate::{BoxFuture, Caller, CancellationToken};
+use tidegate_contract::{CallError, Failure, Status};
+
+use super::inside::Inside;
+use super::{Shared, host_fault};
+use crate::attempt::State;
+use crate::blueprint::Blueprint;
+use crate::error::WorkerError;
+use crate::service::Outcome;
+use crate::step::StepKey;
+use crate::store::{AttemptId, NewAttempt, Reach};
+
+/// Does the agents' steps of one run.
+#[derive(Debug)]
+pub(super) struct Dispatcher {
+    pub(super) shared: Arc<Shared>,
+    pub(super) run: String,
+    pub(super) blueprint: Arc<Blueprint>,
+    pub(super) caller: Caller,
+}
+
+impl Agents for Dispatcher {
+    fn run<'a>(
+        &'a self,
+        step: AgentStep<'a>,
+        cancel: &'a CancellationToken,
+    ) -> BoxFuture<'a, Result<AgentEnd, CallError>> {
+        Box::pin(async move {
+            let outcome = self.follow(step, cancel).await.map_err(refusal)?;
+            match outcome {
+                Some(outcome) => Ok(end(outcome)),
+                None => Err(cancelled()),
+            }
+        })
+    }
+}
+
+impl Dispatcher {
+    /// What the step's attempts came to; `None` where it is cancelled.
+    async fn follow(
+        &self,
+        step: AgentStep<'_>,
+        cancel: &CancellationToken,
+    ) -> Result<Option<Outcome>, WorkerError> {
+        let place = step.place.as_str();
+        let worker = self.blueprint.agent(step.agent);
+        let worker = worker.and_then(|agent| agent.worker.as_deref());
+        let found = self.shared.store.attempt_at(&self.run, place)?;
+        if cancel.is_cancelled() {
+            if let Some(found) = found {
+                self.give_up(found.id).await?;
+            }
+            return Ok(None);
+        }
+        let is_interrupted = worker.is_some() && found.as_ref().is_some_and(|a| a.state.is_open());
+        let mut attempt = match found.filter(|_| !is_interrupted) {
+            Some(found) => found.id,
+            None => self.dispatch(&step, worker.is_some()).await?,
+        };
+        loop {
+            let ended = async {
+                match worker {
+                    None => self.shared.service.settled(attempt).await,
+                    Some(worker) => self.inside(worker, attempt, cancel).await,
+                }
+            };
+            let outcome = tokio::select! {
+                biased;
+                outcome = ended => outcome?,
+                () = cancel.cancelled() => {
+                    self.give_up(attempt).await?;
+                    return Ok(None);
+                }
+            };
+            let newest = self.shared.store.attempt_at(&self.run, place)?;
+            match (outcome, newest) {
+                (Outcome::Closed(State::Superseded), Some(newest)) if newest.id != attempt => {
+                    attempt = newest.id;
+                }
+                (outcome, _) => return Ok(Some(outcome)),
+            }
+        }
+    }
+
+    async fn dispatch(
+        &self,
+        step: &AgentStep<'_>,
+        is_inside: bool,
+    ) -> Result<AttemptId, WorkerError> {
+        let order = self
+            .blueprint
+            .order(step.agent, step.input.clone(), &step.meta)?;
+        let new = NewAttempt {
+            run: self.run.clone(),
+            step: StepKey::new(step.name, step.lanes)?,
+            agent: step.agent.to_owned(),
+            order,
+            place: Some(step.place.as_str().to_owned()),
+            reach: if is_inside {
+                Reach::Inside
+            } else {
+                Reach::Waiting
+            },
+            credentials: Vec::new(),
+            expires_ms: u64::MAX,
+        };
+        let kept = self.shared.store.dispatch_soon(new).await?;
+        self.shared.service.dispatched(&kept, &self.run);
+        if !is_inside {
+            let agent = (self.caller.tenant.clone(), step.agent.to_owned());
+            self.shared.service.waiting().agents.ring(&agent);
+        }
+        Ok(kept.id)
+    }
+
+    async fn inside(
+        &self,
+        worker: &str,
+        attempt: AttemptId,
+        cancel: &CancellationToken,
+    ) -> Result<Outcome, WorkerError> {
+        let inside = Inside {
+            shared: &self.shared,
+            caller: &self.caller,
+            attempt,
+        };
+        inside.run(worker, cancel).await
+    }
+
+    /// Closes an attempt that nobody waits for any more.
+    async fn give_up(&self, attempt: AttemptId) -> Result<(), WorkerError> {
+        self.shared.store.cancel_soon(attempt).await?;
+        self.shared.service.waiting().runs.ring(&self.run);
+        Ok(())
+    }
+}
+
+fn end(outcome: Outcome) -> AgentEnd {
+    let failed = |code, message: &str| {
+        AgentEnd::Failed(tidegate_contract::failure::host_failure(
+            code,
+            message.to_owned(),
+        ))
+    };
+    match outcome {
+        Outcome::Passed(value) => AgentEnd::Passed(value),
+        Outcome::Blocked(value) => AgentEnd::Blocked(value),
+        Outcome::Skipped => AgentEnd::Skipped,
+        Outcome::Failed(failure) => AgentEnd::Failed(failure),
+        Outcome::Closed(State::Expired) => failed(
+            "ATTEMPT_EXPIRED",
+            "the attempt's time ran out before a submit",
+        ),
+        Outcome::Closed(_) | Outcome::Open => failed("ATTEMPT_CLOSED", "the attempt was closed"),
+    }
+}
+
+fn cancelled() -> CallError {
+    CallError::Ended {
+        status: Status::Cancelled,
+        failure: Failure::cancelled(),
+    }
+}
+
+/// A step that could not be given to anyone.
+fn refusal(error: WorkerError) -> CallError {
+    match error {
+        WorkerError::Store(error) => host_fault(&error),
+        // The run has ended in between.
+        WorkerError::NotFound | WorkerError::Closed => cancelled(),
+        other => CallError::InvalidCall {
+            reason: other.to_string(),
+        },
+    }
+}

@@ -1,0 +1,200 @@
+//! The task of one run: its flow from where it stands to its end, or to the end of the process.
+
+use std::pin::pin;
+use std::sync::Arc;
+
+use cap_std::fs::Dir;
+use serde_json::{Value, json};
+use tidegate::flow::{FlowError, Surroundings};
+use tidegate::{CancellationToken, InvokeOptions};
+use tidegate_contract::CallError;
+use tidegate_contract::failure::host_failure;
+use tidegate_contract::json::{self as strict_json, JsonBounds, MAX_DEPTH};
+
+use super::Shared;
+use super::agents::Dispatcher;
+use super::journal::{RunJournal, UnderWay};
+use super::launch::LaunchRequest;
+use super::plan::Plan;
+use crate::error::WorkerError;
+use crate::store::{Run, RunStatus};
+
+/// How large the result of a run may be: what one call may give at most.
+const RESULT: JsonBounds = JsonBounds {
+    bytes: 16 * 1024 * 1024,
+    // Less than what is read back, for what is wrapped around it.
+    depth: MAX_DEPTH - 8,
+};
+
+/// Runs a flow to its end, unless it is closed before.
+pub(super) async fn drive(shared: Arc<Shared>, run: String, plan: Plan, cancel: CancellationToken) {
+    let (status, outcome) = match walk(&shared, &run, plan, cancel).await {
+        None => return,
+        Some(Ok(result)) => (RunStatus::Completed, result),
+        Some(Err(error)) => (RunStatus::Failed, error),
+    };
+    let (of, finish) = (Arc::clone(&shared), run.clone());
+    let finished = shared
+        .blocking(move || of.finish(&finish, status, outcome))
+        .await;
+    if let Ok(Err(error)) | Err(error) = finished {
+        // It stays open, and comes to the same end after the next start.
+        tracing::error!("the end of a run could not be kept: {error}");
+    }
+    shared.running().remove(&run);
+}
+
+/// The flow's result or error; `None` where the run was closed before.
+async fn walk(
+    shared: &Arc<Shared>,
+    run: &str,
+    plan: Plan,
+    cancel: CancellationToken,
+) -> Option<Result<Value, Value>> {
+    let blueprint = Arc::new(plan.blueprint);
+    let journal = match RunJournal::open(shared, run, &blueprint) {
+        Ok(journal) => journal,
+        Err(error) => return Some(Err(fault(&error))),
+    };
+    let agents = Dispatcher {
+        shared: Arc::clone(shared),
+        run: run.to_owned(),
+        blueprint: Arc::clone(&blueprint),
+        caller: plan.caller.clone(),
+    };
+    let mut under_way = UnderWay::of(&blueprint);
+    let mut count = under_way.listen();
+    let around = Surroundings {
+        runtime: &shared.runtime,
+        options: InvokeOptions {
+            caller: plan.caller,
+            cancel,
+            ..InvokeOptions::default()
+        },
+        agents: Some(&agents),
+        journal: Some(&journal),
+        progress: &mut under_way,
+    };
+    let closed = async {
+        shared.closing.cancelled().await;
+        // Nothing starts any more; the sender lives as long as the flow.
+        drop(count.wait_for(|&count| count == 0).await);
+    };
+    let mut closed = pin!(closed);
+    let flow = blueprint.flow().run(plan.init_ctx, around);
+    let ended = tokio::select! {
+        biased;
+        ended = flow => ended,
+        () = &mut closed => return None,
+    };
+    // What a closed service ends is no end of the run.
+    match ended {
+        Err(FlowError::Call { source, .. } | FlowError::Journal { source, .. })
+            if source == CallError::Closed =>
+        {
+            None
+        }
+        Ok((result, _context)) => Some(within_bounds(result.unwrap_or(Value::Null))),
+        Err(error) => Some(Err(error_of(&error))),
+    }
+}
+
+fn within_bounds(result: Value) -> Result<Value, Value> {
+    match strict_json::check(&result, &RESULT) {
+        Ok(()) => Ok(result),
+        Err(error) => {
+            strict_json::discard(result);
+            let failure =
+                host_failure("FLOW_CONTEXT", format!("the result can't be kept: {error}"));
+            Err(json!({"code": failure.code(), "message": failure.message()}))
+        }
+    }
+}
+
+/// `{code, message, failed_step?, verdict_value?}`.
+fn error_of(error: &FlowError) -> Value {
+    let failure = error.to_failure();
+    let mut report = json!({"code": failure.code(), "message": failure.message()});
+    if let Some(report) = report.as_object_mut() {
+        if let Some(step) = error.step() {
+            report.insert("failed_step".to_owned(), step.into());
+        }
+        if let Some(value) = error.value() {
+            report.insert("verdict_value".to_owned(), value.clone());
+        }
+    }
+    report
+}
+
+fn fault(error: &CallError) -> Value {
+    let failure = error.to_failure();
+    json!({"code": failure.code(), "message": failure.message()})
+}
+
+impl Shared {
+    /// Keeps how a run ended, unless it has ended already.
+    fn finish(&self, run: &str, status: RunStatus, outcome: Value) -> Result<(), WorkerError> {
+        if let Some(closed) = self.store.finish_run(run, status, Some(outcome))? {
+            self.service.ended(run, &closed);
+        }
+        Ok(())
+    }
+
+    /// Whether each worker component that agents name is there.
+    pub(super) fn has_workers(&self, request: &LaunchRequest) -> Result<(), WorkerError> {
+        for (name, agent) in request.blueprint.agents() {
+            if let Some(worker) = &agent.worker
+                && !self.runtime.has_worker(worker)
+            {
+                return Err(WorkerError::InvalidRequest {
+                    reason: format!(
+                        "`blueprint.agents.{name}.worker`: there is no worker component `{worker}`"
+                    ),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// The open folder below which a run's files stand, where its launch names one.
+    pub(super) fn root(&self, run: &Run) -> Result<Option<Dir>, WorkerError> {
+        let launch = &run.launch;
+        let named = launch.work_dir.as_deref().map(|path| ("work_dir", path));
+        let project = || {
+            let path = launch.project_root.as_deref();
+            path.map(|path| ("project_root", path))
+        };
+        let named = named.or_else(project);
+        named
+            .map(|(key, path)| self.work_roots.folder(key, path))
+            .transpose()
+    }
+
+    /// The runs that are open in the store, with their folders attached and their files made again. A
+    /// run that can't be read ends as failed.
+    pub(super) fn take_up(&self) -> Result<Vec<(String, Plan)>, WorkerError> {
+        let mut plans = Vec::new();
+        for record in self.store.open_records()? {
+            let run = record.run;
+            let plan = record
+                .plan
+                .and_then(|text| Plan::read(&text, &run.tenant, &run.id));
+            let Some(plan) = plan else {
+                let reason = "what was kept of the run can't be read".to_owned();
+                let error = fault(&CallError::HostFault { reason });
+                self.finish(&run.id, RunStatus::Failed, error)?;
+                continue;
+            };
+            match self.root(&run) {
+                Ok(Some(root)) => self.service.attach(&run.id, root),
+                Ok(None) => {}
+                Err(error) => tracing::warn!("a run goes on without its folder: {error}"),
+            }
+            for warning in self.service.restore(&run)? {
+                tracing::warn!("{warning}");
+            }
+            plans.push((run.id, plan));
+        }
+        Ok(plans)
+    }
+}

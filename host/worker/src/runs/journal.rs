@@ -1,0 +1,151 @@
+//! What a run keeps of its steps, in the store, and when it may be stopped: a run that is closed
+//! starts nothing more, and is left once nothing of it is under way.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tidegate::BoxFuture;
+use tidegate::flow::{Journal, Kept, Place, Progress, Step, StepEnd, Work};
+use tidegate_contract::CallError;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use super::places::Places;
+use super::{Shared, host_fault};
+use crate::blueprint::Blueprint;
+
+/// The journal of one run.
+#[derive(Debug)]
+pub(super) struct RunJournal {
+    shared: Arc<Shared>,
+    run: String,
+    places: Places,
+    /// What was there when the run was taken up again: the places, and whether each had ended. A
+    /// place is asked for once, before anything is done there.
+    known: HashMap<String, bool>,
+    closing: CancellationToken,
+}
+
+impl RunJournal {
+    pub(super) fn open(
+        shared: &Arc<Shared>,
+        run: &str,
+        blueprint: &Blueprint,
+    ) -> Result<Self, CallError> {
+        let known = shared.store.places(run).map_err(|error| host_fault(&error))?;
+        Ok(Self {
+            shared: Arc::clone(shared),
+            run: run.to_owned(),
+            places: Places::of(blueprint),
+            known: known.into_iter().collect(),
+            closing: shared.closing.clone(),
+        })
+    }
+
+    fn event(&self, kind: &'static str, place: &Place) -> Option<(&'static str, Value)> {
+        let step = self.places.name(place.as_str())?;
+        Some((kind, json!({"step": step, "place": place.as_str()})))
+    }
+
+    async fn write(
+        &self,
+        place: &Place,
+        value: Option<String>,
+        kind: &'static str,
+    ) -> Result<(), CallError> {
+        let event = self.event(kind, place);
+        let store = &self.shared.store;
+        let written = store.journal(&self.run, place.as_str(), (value, event));
+        written.await.map_err(|error| host_fault(&error))?;
+        self.shared.service.waiting().runs.ring(&self.run);
+        Ok(())
+    }
+}
+
+impl Journal for RunJournal {
+    fn recall<'a>(&'a self, place: &'a Place) -> BoxFuture<'a, Result<Option<Kept>, CallError>> {
+        Box::pin(async move {
+            match self.known.get(place.as_str()) {
+                None => Ok(None),
+                Some(false) => Ok(Some(Kept::Started)),
+                Some(true) => {
+                    let value = self.shared.store.value_at(&self.run, place.as_str());
+                    Ok(value.map_err(|error| host_fault(&error))?.map(Kept::Ended))
+                }
+            }
+        })
+    }
+
+    fn started<'a>(&'a self, place: &'a Place) -> BoxFuture<'a, Result<(), CallError>> {
+        Box::pin(async move {
+            if self.closing.is_cancelled() {
+                // The run is left where it stands, and goes on here after the next start.
+                std::future::pending::<()>().await;
+            }
+            self.write(place, None, "step.started").await
+        })
+    }
+
+    fn ended<'a>(
+        &'a self,
+        place: &'a Place,
+        end: &'a Value,
+    ) -> BoxFuture<'a, Result<(), CallError>> {
+        Box::pin(async move { self.write(place, Some(end.to_string()), "step.ended").await })
+    }
+}
+
+/// Counts the steps of a run that the host itself is at.
+#[derive(Debug)]
+pub(super) struct UnderWay {
+    count: watch::Sender<usize>,
+    /// Whether an agent's steps are done inside of the host.
+    inside: HashMap<String, bool>,
+}
+
+impl UnderWay {
+    pub(super) fn of(blueprint: &Blueprint) -> Self {
+        let steps = blueprint.flow().flow.steps();
+        let agents = steps.iter().filter_map(|step| match &step.work {
+            Work::Agent(agent) => Some(agent.as_str()),
+            Work::Node(_) => None,
+        });
+        let is_inside = |name: &str| {
+            let agent = blueprint.agent(name);
+            agent.is_some_and(|agent| agent.worker.is_some())
+        };
+        Self {
+            count: watch::Sender::new(0),
+            inside: agents
+                .map(|name| (name.to_owned(), is_inside(name)))
+                .collect(),
+        }
+    }
+
+    pub(super) fn listen(&self) -> watch::Receiver<usize> {
+        self.count.subscribe()
+    }
+
+    fn counts(&self, step: &Step) -> bool {
+        match &step.work {
+            Work::Node(_) => true,
+            Work::Agent(agent) => self.inside.get(agent.as_str()) == Some(&true),
+        }
+    }
+}
+
+impl Progress for UnderWay {
+    fn started(&mut self, step: &Step, _place: &Place) {
+        if self.counts(step) {
+            self.count.send_modify(|count| *count += 1);
+        }
+    }
+
+    fn ended(&mut self, step: &Step, _place: &Place, _end: StepEnd<'_>) {
+        if self.counts(step) {
+            self.count
+                .send_modify(|count| *count = count.saturating_sub(1));
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Which step stands at a place of a flow, and which of them are done inside of the host.
+
+use std::collections::HashMap;
+
+use tidegate::flow::{Node, Step, Work};
+
+use crate::blueprint::Blueprint;
+use crate::error::WorkerError;
+use crate::step::LANES;
+
+/// The names of a flow's steps by their places, the numbers of iterations and lanes left out.
+#[derive(Debug, Default)]
+pub(super) struct Places(HashMap<String, String>);
+
+impl Places {
+    pub(super) fn of(blueprint: &Blueprint) -> Self {
+        let mut places = Self::default();
+        places.add(&blueprint.flow().flow, "0".to_owned());
+        places
+    }
+
+    /// The name of the step at a place; `None` for what is no step.
+    pub(super) fn name(&self, place: &str) -> Option<&str> {
+        let mut pattern = String::with_capacity(place.len());
+        let mut is_inside = false;
+        for c in place.chars() {
+            is_inside &= c != ']';
+            if !is_inside {
+                pattern.push(c);
+            }
+            is_inside |= c == '[';
+        }
+        self.0.get(&pattern).map(String::as_str)
+    }
+
+    fn add(&mut self, node: &Node, place: String) {
+        match node {
+            Node::Step(step) => self.step(step, place),
+            Node::Graph(steps) => {
+                for (at, step) in steps.iter().enumerate() {
+                    self.step(step, format!("{place}.{at}"));
+                }
+            }
+            _ => {
+                for (at, inner) in inside(node) {
+                    self.add(inner, format!("{place}{at}"));
+                }
+            }
+        }
+    }
+
+    fn step(&mut self, step: &Step, place: String) {
+        self.0.insert(place, step.name.as_str().to_owned());
+    }
+}
+
+/// The nodes in a node that is no step, each with how its place goes on.
+fn inside(node: &Node) -> Vec<(String, &Node)> {
+    let child = |at: usize| format!(".{at}");
+    let turn = || "[]".to_owned();
+    match node {
+        Node::Step(_) | Node::Graph(_) | Node::Assign(_) => Vec::new(),
+        Node::Seq(nodes) => {
+            let nodes = nodes.iter().enumerate();
+            nodes.map(|(at, node)| (child(at), node)).collect()
+        }
+        Node::Loop(inner) => vec![(turn(), &inner.body)],
+        Node::Fanout(fanout) => vec![(turn(), &fanout.body)],
+        Node::Branch(branch) => {
+            let other = branch.r#else.iter().map(|node| (child(1), node));
+            [(child(0), &branch.then)]
+                .into_iter()
+                .chain(other)
+                .collect()
+        }
+        Node::Try(attempt) => vec![(child(0), &attempt.body), (child(1), &attempt.catch.body)],
+    }
+}
+
+/// Whether each agent's step stands in no more fanouts than its name can tell.
+pub(crate) fn check_lanes(node: &Node, around: usize) -> Result<(), WorkerError> {
+    let has_agent = |steps: &[&Step]| {
+        let agent = steps
+            .iter()
+            .find(|step| matches!(step.work, Work::Agent(_)));
+        agent.map(|step| step.name.as_str().to_owned())
+    };
+    if around > LANES
+        && let Some(step) = has_agent(&node.steps())
+    {
+        return Err(WorkerError::InvalidRequest {
+            reason: format!("step `{step}` stands in more than {LANES} fanouts"),
+        });
+    }
+    let more = usize::from(matches!(node, Node::Fanout(_)));
+    for (_, inner) in inside(node) {
+        check_lanes(inner, around + more)?;
+    }
+    Ok(())
+}
