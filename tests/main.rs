@@ -17,5 +17,6 @@ mod hostile;
 mod house;
 mod mcp;
 mod network;
+mod serve;
 mod supply;
 mod support;

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
+use crate::serve::Post;
+
 /// Runs tools, sinks and flows as sandboxed WebAssembly plugins.
 #[derive(Debug, Parser)]
 #[command(
@@ -68,6 +70,17 @@ pub(crate) enum Command {
                       printed document is what clients that know `mcpServers` read."
     )]
     Mcp(McpArguments),
+    /// Serves worker I/O, calls and health over HTTP, until a signal ends it.
+    ///
+    /// Without a token file it listens on the loopback alone, and leaves the token of one operator
+    /// in its state folder.
+    #[command(
+        args_conflicts_with_subcommands = true,
+        after_help = "Examples:\n  tidegate serve --allow plugin=read-text\n  tidegate serve token \
+                            --role observer --tenant acme\n\nSIGINT and SIGTERM end it: what runs \
+                            is let to its end, within serve.limits.drain_ms. A second one quits."
+    )]
+    Serve(ServeArguments),
     /// Checks the config file, or prints its JSON Schema.
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -206,6 +219,49 @@ pub(crate) struct McpArguments {
     pub(crate) print_client_config: bool,
     #[command(flatten)]
     pub(crate) plugins: PluginArguments,
+}
+
+/// `tidegate serve`.
+#[derive(Debug, Args)]
+pub(crate) struct ServeArguments {
+    #[command(subcommand)]
+    pub(crate) command: Option<ServeCommand>,
+    /// The address and port to listen on [default: 127.0.0.1:7420].
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) listen: Option<String>,
+    /// The file of tokens that let operators and observers in.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) tokens: Option<PathBuf>,
+    /// The folder to keep runs in [default: tidegate/serve in the user's state folder].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) state: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) plugins: PluginArguments,
+}
+
+/// What `tidegate serve` does in place of serving.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ServeCommand {
+    /// Makes a token, prints it once, and prints its entry for the token file.
+    #[command(after_help = "Example:\n  tidegate serve token --role operator --tenant acme")]
+    Token(TokenArguments),
+}
+
+/// `tidegate serve token`.
+#[derive(Debug, Args)]
+pub(crate) struct TokenArguments {
+    /// What it lets its holder do.
+    #[arg(long, value_enum, default_value = "operator")]
+    pub(crate) role: Post,
+    /// Whose runs it is for.
+    #[arg(long, default_value = "default")]
+    pub(crate) tenant: String,
+    /// The entry's name [default: a new one].
+    #[arg(long)]
+    pub(crate) name: Option<String>,
+    /// Prints both as one JSON document.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// `tidegate config`.

@@ -1,7 +1,4 @@
 //! The config file as data (SPEC L4): what `tidegate.yaml` says, and the grants it means.
-//!
-//! The file has one more section in the specification (`serve`); it comes with what it configures, and
-//! until then is refused like any other unknown key.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,6 +15,7 @@ use crate::commands::Commands;
 use crate::mcp_servers::{Budgets, ServerConfig};
 use crate::network::{self, NetworkEntry, NetworkSettings};
 use crate::secrets::{Inject, SecretSource};
+use crate::serve::ServeConfig;
 use crate::web_search::WebSearch;
 
 /// `tidegate.yaml`.
@@ -32,6 +30,7 @@ pub(crate) struct Config {
     pub(crate) output: Vec<SinkConfig>,
     pub(crate) secrets: BTreeMap<String, SecretSource>,
     pub(crate) network: NetworkSettings,
+    pub(crate) serve: ServeConfig,
     pub(crate) limits: LimitValues,
 }
 

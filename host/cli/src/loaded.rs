@@ -155,6 +155,7 @@ impl Loaded {
             let what = match key.split('.').next() {
                 Some("secrets") => "is not to be taken by",
                 Some("mcp") => "is not to be asked by",
+                Some("serve") => "is not to be chosen by",
                 _ if key == NETWORK => "is not to be granted by",
                 _ if key == AUTHORITIES => "is not to be trusted for",
                 _ => "is outside the folder of",
@@ -212,6 +213,8 @@ pub(crate) fn reaches(config: &Config) -> Vec<(String, String)> {
     named.extend(servers.map(|(name, server)| (format!("mcp.{name}"), server.reaches())));
     let secrets = config.secrets.iter();
     named.extend(secrets.map(|(name, source)| (format!("secrets.{name}"), source.reaches())));
+    // Where to listen and whom to let in is the user's too.
+    named.extend(config.serve.reaches());
     named
 }
 

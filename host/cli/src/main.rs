@@ -23,6 +23,7 @@ mod print;
 mod refusal;
 mod run;
 mod secrets;
+mod serve;
 mod settings;
 mod share;
 mod shell;
@@ -41,6 +42,14 @@ use tidegate_sandbox::command::launcher;
 use crate::cli::{Cli, Command};
 use crate::refusal::Exit;
 
+/// A command waits for one call; a service answers as many at once as there are processors.
+fn threads(command: &Command) -> usize {
+    match command {
+        Command::Serve(_) => std::thread::available_parallelism().map_or(1, usize::from),
+        _ => 1,
+    }
+}
+
 fn main() -> ExitCode {
     // Before anything else is opened or started: this process is to become a confined command.
     if ambient::first_argument_is(launcher::ARGUMENT) {
@@ -50,7 +59,7 @@ fn main() -> ExitCode {
     logging::start(cli.verbose);
     ambient::raise_open_files();
     let runtime = match tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(1)
+        .worker_threads(threads(&cli.command))
         .enable_all()
         .build()
     {
@@ -68,6 +77,7 @@ fn main() -> ExitCode {
             Command::Observe(arguments) => observe::run(arguments),
             Command::Deliver(arguments) => deliver::run(arguments).await,
             Command::Mcp(arguments) => mcp::run(arguments).await,
+            Command::Serve(arguments) => serve::run(arguments).await,
             Command::Config(command) => settings::run(command),
             Command::Trust(arguments) => trust::run(arguments),
             Command::Completions { shell } => shell::completions(*shell),

@@ -12,6 +12,10 @@ use crate::yaml;
 
 const PREFIX: &str = "TIDEGATE_";
 
+/// What a variable is told that would let others in.
+const SERVE: &str = "a variable may not change where the service listens, whom it lets in and what \
+                     it keeps; let it with --config-env, or type it";
+
 /// Whether variables may grant more than the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Widening {
@@ -120,6 +124,8 @@ fn check(before: &Config, after: &Config, path: &[String]) -> anyhow::Result<()>
             "a variable may not change which plugins are loaded, what each is granted, MCP servers, \
              secrets, or the workspace; let it with --config-env"
         ),
+        ["serve"] => bail!(SERVE),
+        ["serve", key, ..] if *key != "limits" => bail!(SERVE),
         ["plugins" | "output", ..] if redirects(before, after) => bail!(
             "a variable may not change the config of a plugin whose requests carry a secret; let it \
              with --config-env"

@@ -52,6 +52,15 @@ impl Host {
 ///
 /// A grant, limit, file or plugin is not right; the message says which and what to do.
 pub(crate) fn host(arguments: &PluginArguments) -> anyhow::Result<Host> {
+    host_and_file(arguments).map(|(host, _file)| host)
+}
+
+/// The same, with the config that it came from.
+///
+/// # Errors
+///
+/// As [`host`].
+pub(crate) fn host_and_file(arguments: &PluginArguments) -> anyhow::Result<(Host, Loaded)> {
     let widening = if arguments.config_env {
         Widening::Permitted
     } else {
@@ -65,7 +74,8 @@ pub(crate) fn host(arguments: &PluginArguments) -> anyhow::Result<Host> {
         assembly.add(plugin)?;
     }
     assembly.add_builtins(&loaded)?;
-    assembly.finish(arguments, &loaded)
+    let host = assembly.finish(arguments, &loaded)?;
+    Ok((host, loaded))
 }
 
 /// Adds what `--allow` names: a grant, or what a carried plugin declares it needs.

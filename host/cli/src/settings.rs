@@ -46,6 +46,7 @@ fn check(arguments: &CheckArguments) -> anyhow::Result<String> {
     interaction.web_search.settings()?;
     McpRegistry::new(interaction.mcp.settings(Limits::default())).context("interaction.mcp")?;
     loaded.config.network.open(&loaded.folder)?;
+    loaded.config.serve.check()?;
     for (name, source) in &loaded.config.secrets {
         source.check().with_context(|| format!("secrets.{name}"))?;
     }

@@ -33,7 +33,10 @@ impl RunJournal {
         run: &str,
         blueprint: &Blueprint,
     ) -> Result<Self, CallError> {
-        let known = shared.store.places(run).map_err(|error| host_fault(&error))?;
+        let known = shared
+            .store
+            .places(run)
+            .map_err(|error| host_fault(&error))?;
         Ok(Self {
             shared: Arc::clone(shared),
             run: run.to_owned(),

@@ -1,0 +1,142 @@
+//! What every request of the service shares, and the way of one through it: refused head, Host and
+//! Origin, route, count.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::Router;
+use axum::extract::{MatchedPath, Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+use http::StatusCode;
+use hyper::body::Incoming;
+use tidegate::Runtime;
+use tidegate_worker::error::WorkerError;
+use tidegate_worker::service::{Caller, Service};
+use tidegate_worker::token::Verb;
+use tokio_util::sync::CancellationToken;
+use tower_service::Service as _;
+
+use super::access::{Access, Guest, Peer};
+use super::framing::{Gate, REFUSED};
+use super::hosts::Hosts;
+use super::metrics::{self, Metrics};
+use super::refused::Refused;
+use super::routes;
+use super::settings::ServeLimits;
+use super::tokens::Holder;
+
+/// The service, as its routes see it.
+pub(super) struct Door {
+    pub(super) runtime: Runtime,
+    pub(super) service: Arc<Service>,
+    pub(super) access: Access,
+    pub(super) hosts: Hosts,
+    pub(super) limits: ServeLimits,
+    pub(super) metrics: Metrics,
+    /// No new work is taken.
+    pub(super) stopping: CancellationToken,
+    /// What is still being done is broken off.
+    pub(super) breaking: CancellationToken,
+}
+
+/// The two ends of a connection.
+#[derive(Clone, Debug)]
+pub(super) struct Ends {
+    pub(super) peer: Peer,
+    pub(super) local: IpAddr,
+}
+
+impl Door {
+    /// Answers one request of a connection.
+    pub(super) async fn answer(
+        &self,
+        mut router: Router,
+        request: http::Request<Incoming>,
+        (ends, gate): (Ends, Arc<Gate>),
+    ) -> Response {
+        gate.set_busy(true);
+        let _idle_again = Busy(&gate);
+        let refused = match gate.refusal().filter(|_| request.method() == REFUSED) {
+            Some(refusal) => Some(refusal.into()),
+            None => self.hosts.check(request.headers(), ends.local).err(),
+        };
+        if let Some(refused) = refused {
+            let response = Refused::into_response(refused);
+            self.count(request.method(), routes::NONE, &response);
+            return response;
+        }
+        let (mut parts, body) = request.into_parts();
+        parts.extensions.insert(ends.peer);
+        match router.call(http::Request::from_parts(parts, body)).await {
+            Ok(response) => response,
+            Err(never) => match never {},
+        }
+    }
+
+    /// The holder of the request's token, who may do this.
+    pub(super) fn holder(&self, request: &Request, verb: Verb) -> Result<Holder, Refused> {
+        self.access.holder(request, verb, &self.service)
+    }
+
+    /// Asks the worker's service on a thread that may block, for at most the time of a request.
+    pub(super) async fn ask<T: Send + 'static>(
+        &self,
+        guest: Guest,
+        ask: impl FnOnce(&Service, Caller<'_>) -> Result<T, WorkerError> + Send + 'static,
+    ) -> Result<T, Refused> {
+        let service = Arc::clone(&self.service);
+        let asked = tokio::task::spawn_blocking(move || ask(&service, guest.caller()));
+        let within = Duration::from_millis(self.limits.request_ms);
+        match tokio::time::timeout(within, asked).await {
+            Ok(Ok(answer)) => Ok(answer?),
+            Ok(Err(_panicked)) => Err(Refused::new(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "HOST_FAULT",
+                "the request was not finished",
+            )),
+            Err(_late) => Err(Refused::unavailable(
+                "REQUEST_LATE",
+                "the request takes too long; what it asked for may still be done",
+            )),
+        }
+    }
+
+    /// Counts and logs an answer: by the route's pattern, never by what was asked for.
+    fn count(&self, method: &http::Method, route: &'static str, response: &Response) {
+        self.metrics.answered(method, route, response.status());
+        tracing::info!(
+            method = metrics::method_name(method),
+            route,
+            status = response.status().as_u16(),
+            "answered"
+        );
+    }
+}
+
+/// Around every route and every fallback.
+pub(super) async fn counted(
+    State(door): State<Arc<Door>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let started = Instant::now();
+    let method = request.method().clone();
+    let path = request.extensions().get::<MatchedPath>();
+    let route = path.map_or(routes::NONE, |path| routes::pattern(path.as_str()));
+    let response = next.run(request).await;
+    door.count(&method, route, &response);
+    let elapsed_us = started.elapsed().as_micros();
+    tracing::debug!(route, elapsed_us, "took");
+    response
+}
+
+/// Marks a connection as idle again, whether its request was answered or given up.
+struct Busy<'a>(&'a Gate);
+
+impl Drop for Busy<'_> {
+    fn drop(&mut self) {
+        self.0.set_busy(false);
+    }
+}
