@@ -308,6 +308,8 @@ fn l4_the_schema_has_exactly_the_keys_that_are_read() {
         ),
         ("/$defs/web_search", "interaction: { web_search: { @ } }"),
         ("/properties/network", "network: { @ }"),
+        ("/properties/serve", "serve: { @ }"),
+        ("/$defs/serve_limits", "serve: { limits: { @ } }"),
         ("/$defs/secret", "secrets: { a: { @ } }"),
         ("/$defs/inject", "plugins: [{ inject: [{ @ }] }]"),
         ("/$defs/inject", "output: [{ inject: [{ @ }] }]"),

@@ -6,7 +6,14 @@ use super::service::Service;
 #[test]
 fn l3_what_is_not_there_is_404_and_another_method_405_each_with_a_document() {
     let service = Service::start(&[]);
-    for path in ["/", "/v1", "/v1/worker", "/v1/worker/prompt/", "/V1/calls", "/%00"] {
+    for path in [
+        "/",
+        "/v1",
+        "/v1/worker",
+        "/v1/worker/prompt/",
+        "/V1/calls",
+        "/%00",
+    ] {
         service.get(path).is(404, "NOT_FOUND");
     }
     for (method, path, allow) in [
@@ -31,7 +38,9 @@ fn l3_the_service_says_how_it_is_and_what_it_has() {
     assert_eq!((head.status, head.body.len()), (200, 0));
     let described = service.get("/v1/openapi.json");
     assert_eq!(described.is(200, "").json()["openapi"], "3.1.0");
-    service.get("/nothing?token=cap_TEST123").is(404, "NOT_FOUND");
+    service
+        .get("/nothing?token=cap_TEST123")
+        .is(404, "NOT_FOUND");
     let metrics = service.get("/metrics").text();
     for (method, route, status) in [
         ("GET", "/healthz", 200),

@@ -58,7 +58,10 @@ impl Door {
     ) -> Response {
         gate.set_busy(true);
         let _idle_again = Busy(&gate);
-        let refused = match gate.refusal().filter(|_| request.method() == REFUSED) {
+        // Earlier requests of the connection may be on their way still, so it is this one's only where
+        // it stands in the place of the refused one.
+        let is_substitute = request.method() == REFUSED;
+        let refused = match is_substitute.then(|| gate.refusal()).flatten() {
             Some(refusal) => Some(refusal.into()),
             None => self.hosts.check(request.headers(), ends.local).err(),
         };
