@@ -61,6 +61,7 @@ const IMPORTS: [(&str, &[&str], &[&str]); 7] = [
             "tokio",
             "tokio-util",
             "tracing",
+            "wasmparser",
             "wasmtime",
             "wasmtime-wasi",
             "wasmtime-wasi-http",

@@ -81,6 +81,12 @@ pub(crate) enum Command {
                             is let to its end, within serve.limits.drain_ms. A second one quits."
     )]
     Serve(ServeArguments),
+    /// Shows what a component exports and imports, the grants it needs, and its tools.
+    #[command(
+        after_help = "Examples:\n  tidegate inspect plugin.wasm\n  tidegate inspect \
+                            builtin:commands --json\n  tidegate inspect new.wasm --diff old.wasm"
+    )]
+    Inspect(InspectArguments),
     /// Checks the config file, or prints its JSON Schema.
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -260,6 +266,20 @@ pub(crate) struct TokenArguments {
     #[arg(long)]
     pub(crate) name: Option<String>,
     /// Prints both as one JSON document.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `tidegate inspect`.
+#[derive(Debug, Args)]
+pub(crate) struct InspectArguments {
+    /// The component, or `builtin:NAME` for a carried one.
+    #[arg(value_name = "FILE")]
+    pub(crate) component: PathBuf,
+    /// Shows what changed since another one: capabilities and schemas.
+    #[arg(long, value_name = "OLD")]
+    pub(crate) diff: Option<PathBuf>,
+    /// Prints one JSON document.
     #[arg(long)]
     pub(crate) json: bool,
 }

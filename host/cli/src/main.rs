@@ -9,6 +9,7 @@ mod commands;
 mod config;
 mod deliver;
 mod input;
+mod inspect;
 mod interrupt;
 mod loaded;
 mod logging;
@@ -78,6 +79,7 @@ fn main() -> ExitCode {
             Command::Deliver(arguments) => deliver::run(arguments).await,
             Command::Mcp(arguments) => mcp::run(arguments).await,
             Command::Serve(arguments) => serve::run(arguments).await,
+            Command::Inspect(arguments) => inspect::run(arguments).await,
             Command::Config(command) => settings::run(command),
             Command::Trust(arguments) => trust::run(arguments),
             Command::Completions { shell } => shell::completions(*shell),

@@ -359,7 +359,7 @@ impl<'a> Assembly<'a> {
 }
 
 /// The engine with the user's cache; without a usable cache it compiles every time and says so.
-fn engine() -> anyhow::Result<Engine> {
+pub(crate) fn engine() -> anyhow::Result<Engine> {
     let cache = ambient::user_cache_folder().and_then(|folder| {
         ambient::open_cache(&folder)
             .inspect_err(|error| tracing::warn!(%error, "compiled plugins are not cached"))

@@ -19,7 +19,7 @@ use crate::secrets::Inject;
 use crate::web_search;
 
 /// Largest component file.
-const COMPONENT_BYTES: u64 = 256 * 1024 * 1024;
+pub(crate) const COMPONENT_BYTES: u64 = 256 * 1024 * 1024;
 
 /// A component that may not have to be held: what it is, and how to read it.
 pub(crate) struct Component {

@@ -25,6 +25,19 @@ pub enum Effect {
     Network,
 }
 
+impl Effect {
+    /// The word on the wire.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Execute => "execute",
+            Self::Network => "network",
+        }
+    }
+}
+
 /// One tool as its plugin defines it.
 ///
 /// Source: SPEC T1.

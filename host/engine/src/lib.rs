@@ -6,6 +6,7 @@
 //!
 //! It must never know who calls, what a registry is, or which door a call came through.
 
+mod anatomy;
 mod artifacts;
 mod bindings;
 mod breach;
@@ -49,6 +50,7 @@ pub mod error;
 pub mod plugin;
 
 pub use admission::{Admission, Claim, Need, Permit};
+pub use anatomy::{Anatomy, AnatomyError, Producer};
 pub use command::{CommandComponent, Executor};
 pub use digest::{Digester, digest};
 pub use engine::{DEFAULT_SLOTS, Engine, EngineSettings, MAX_SLOTS};
