@@ -3,10 +3,15 @@
 mod calls;
 mod client;
 mod ending;
+mod events;
+mod example;
 mod framing;
 mod hosts;
+mod house;
 mod routes;
+mod runs;
 mod secrecy;
 mod service;
 mod slow;
 mod tokens;
+mod worker;

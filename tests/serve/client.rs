@@ -1,6 +1,7 @@
 //! A client that sends what it is told, right or wrong, and reads what comes back.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::fmt::Write as _;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -87,12 +88,18 @@ impl Request {
         self
     }
 
+    /// The same with other words in the path.
+    pub(crate) fn with_path(mut self, from: &str, to: &str) -> Self {
+        self.path = self.path.replace(from, to);
+        self
+    }
+
     pub(crate) fn bearer(self, credential: &str) -> Self {
         self.field("Authorization", &format!("Bearer {credential}"))
     }
 
     pub(crate) fn body(mut self, body: impl AsRef<[u8]>) -> Self {
-        self.body = body.as_ref().to_owned();
+        self.body = body.as_ref().into();
         self
     }
 
@@ -106,13 +113,13 @@ impl Request {
         let mut head = format!("{} {} HTTP/1.1\r\n", self.method, self.path);
         let has = |name: &str| self.fields.iter().any(|(key, _)| key == name);
         if !has("Host") {
-            head.push_str(&format!("Host: {address}\r\n"));
+            write!(head, "Host: {address}\r\n").unwrap();
         }
         if self.method == "POST" && !has("Transfer-Encoding") {
-            head.push_str(&format!("Content-Length: {}\r\n", self.body.len()));
+            write!(head, "Content-Length: {}\r\n", self.body.len()).unwrap();
         }
         for (name, value) in &self.fields {
-            head.push_str(&format!("{name}: {value}\r\n"));
+            write!(head, "{name}: {value}\r\n").unwrap();
         }
         head.push_str("\r\n");
         let mut bytes = head.into_bytes();

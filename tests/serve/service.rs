@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::net::SocketAddr;
-use std::process::Child;
+use std::process::{Child, Command};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -22,8 +22,8 @@ pub(crate) struct Service {
     child: Child,
     pub(crate) address: SocketAddr,
     /// The working folder, with the config file.
-    pub(crate) folder: TempDir,
-    pub(crate) state: TempDir,
+    pub(crate) folder: Arc<TempDir>,
+    pub(crate) state: Arc<TempDir>,
     /// What it has said on stderr so far.
     said: Arc<Mutex<String>>,
 }
@@ -50,7 +50,23 @@ impl Service {
         let kept = state.path().to_str().unwrap().to_owned();
         let all = ["serve", "--config", "serve.yaml", "--listen", "127.0.0.1:0"];
         let all = [&all[..], &["--state", &kept], options].concat();
-        let mut child = command(folder.path(), &all, &[]).spawn().unwrap();
+        let command = command(folder.path(), &all, &[]);
+        Self::spawn(command, Arc::new(folder), Arc::new(state))
+    }
+
+    /// Kills the process and starts it again over the same folders.
+    pub(crate) fn restarted(mut self) -> Self {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+        let (folder, state) = (Arc::clone(&self.folder), Arc::clone(&self.state));
+        let kept = state.path().to_str().unwrap();
+        let all = ["serve", "--config", "serve.yaml", "--listen", "127.0.0.1:0"];
+        let command = command(folder.path(), &[&all[..], &["--state", kept]].concat(), &[]);
+        Self::spawn(command, folder, state)
+    }
+
+    fn spawn(mut command: Command, folder: Arc<TempDir>, state: Arc<TempDir>) -> Self {
+        let mut child = command.spawn().unwrap();
         drop(child.stdin.take());
         let said = Arc::new(Mutex::new(String::new()));
         let mut lines = BufReader::new(child.stderr.take().unwrap());

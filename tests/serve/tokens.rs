@@ -124,7 +124,7 @@ fn i2_a_token_file_that_others_can_read_or_that_is_not_right_is_refused() {
     let folder = TempDir::new().unwrap();
     let (_, entry) = fresh(&[]);
     let path = folder.path().join("tokens.json");
-    write(&folder, &[entry.clone()]);
+    write(&folder, std::slice::from_ref(&entry));
     for mode in [0o644, 0o640, 0o604] {
         fs::set_permissions(&path, PermissionsExt::from_mode(mode)).unwrap();
         let said = refused(&folder, &["--tokens", "tokens.json"]);

@@ -70,7 +70,7 @@ pub(crate) enum Command {
                       printed document is what clients that know `mcpServers` read."
     )]
     Mcp(McpArguments),
-    /// Serves worker I/O, calls and health over HTTP, until a signal ends it.
+    /// Serves runs, worker I/O, calls and health over HTTP, until a signal ends it.
     ///
     /// Without a token file it listens on the loopback alone, and leaves the token of one operator
     /// in its state folder.
@@ -241,6 +241,9 @@ pub(crate) struct ServeArguments {
     /// The folder to keep runs in [default: tidegate/serve in the user's state folder].
     #[arg(long, value_name = "DIR")]
     pub(crate) state: Option<PathBuf>,
+    /// A folder that runs may work in, with all below it; may be repeated.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) work_root: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) plugins: PluginArguments,
 }

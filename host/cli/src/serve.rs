@@ -9,6 +9,7 @@ mod body;
 mod calls;
 mod chunks;
 mod door;
+mod events;
 mod framing;
 mod head;
 mod health;
@@ -18,6 +19,7 @@ mod metrics;
 mod query;
 mod refused;
 mod routes;
+mod runs;
 mod settings;
 mod state;
 mod token;
@@ -25,25 +27,32 @@ mod tokens;
 mod worker;
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context as _, bail};
+use tidegate::Runtime;
+use tidegate_sandbox::ambient;
+use tidegate_worker::runs::{Runs, RunsSettings};
 use tidegate_worker::service::Service;
-use tidegate_worker::store::SqliteStore;
+use tidegate_worker::store::{SqliteStore, Store};
+use tidegate_worker::work_roots::WorkRoots;
 use tokio::net::TcpListener;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::{ServeArguments, ServeCommand};
 use crate::interrupt;
 use crate::loaded::Loaded;
-use crate::plugins::{self, Host};
+use crate::plugins;
 use crate::print;
 use crate::refusal::{self, Exit, Form};
 
 use access::Access;
 use door::Door;
 use hosts::Hosts;
+use metrics::Metrics;
 use state::State;
 use tokens::Tokens;
 
@@ -68,6 +77,7 @@ struct Settings {
     listen: SocketAddr,
     tokens: Option<PathBuf>,
     state: Option<PathBuf>,
+    work_roots: Vec<PathBuf>,
 }
 
 impl Settings {
@@ -80,11 +90,13 @@ impl Settings {
             None => config.address()?,
         };
         let beside = |path: &PathBuf| folder.join(path);
-        let tokens = arguments.tokens.clone();
-        let state = arguments.state.clone();
+        let (tokens, state) = (arguments.tokens.clone(), arguments.state.clone());
+        let mut work_roots: Vec<PathBuf> = config.work_roots.iter().map(beside).collect();
+        work_roots.extend(arguments.work_root.iter().cloned());
         Ok(Self {
             tokens: tokens.or_else(|| config.tokens.as_ref().map(beside)),
             state: state.or_else(|| config.state.as_ref().map(beside)),
+            work_roots,
             listen,
             config,
         })
@@ -104,6 +116,20 @@ impl Settings {
         }
         state.operator()
     }
+
+    /// Where workers are told to find the service, which listens at this address.
+    fn base_url(&self, at: SocketAddr) -> String {
+        if let Some(base_url) = &self.config.base_url {
+            return base_url.trim_end_matches('/').to_owned();
+        }
+        if at.ip().is_unspecified() {
+            print::warning(
+                "warning: workers of other machines need `serve.base_url`; they are told of localhost",
+            );
+            return format!("http://localhost:{}", at.port());
+        }
+        format!("http://{at}")
+    }
 }
 
 async fn serve(arguments: &ServeArguments, stopping: CancellationToken) -> anyhow::Result<()> {
@@ -111,36 +137,69 @@ async fn serve(arguments: &ServeArguments, stopping: CancellationToken) -> anyho
     let settings = Settings::of(arguments, loaded)?;
     let state = State::open(settings.state.as_deref())?;
     let tokens = settings.tokens(&state)?;
-    let store = SqliteStore::open(state.path()).context("the service's state")?;
     let listener = TcpListener::bind(settings.listen).await;
     let listener = listener.with_context(|| format!("can't listen on {}", settings.listen))?;
     let at = listener.local_addr()?;
-    let body_bytes = usize::try_from(settings.config.limits.body_bytes)?;
-    let Host { runtime, .. } = host;
+    let runtime = host.runtime;
+    let (service, runs) = kept(&settings, &state, (runtime.clone(), at))?;
+    let resumed = runs.resume().await.context("runs of before")?;
+    if resumed > 0 {
+        print::warning(&format!("{resumed} runs go on where they stood"));
+    }
     let door = Arc::new(Door {
         runtime: runtime.clone(),
-        service: Arc::new(Service::new(Arc::new(store), body_bytes)),
+        service,
+        runs: runs.clone(),
         access: Access::new(tokens),
         hosts: Hosts {
             names: settings.config.hosts,
             origins: settings.config.origins,
         },
         limits: settings.config.limits,
-        metrics: metrics::Metrics::default(),
-        stopping,
+        metrics: Metrics::default(),
+        stopping: stopping.clone(),
         breaking: CancellationToken::new(),
     });
     print::warning(&format!("listening on http://{at}"));
-    listener::serve(listener, door).await;
-    runtime.close().await;
+    let drain = Duration::from_millis(door.limits.drain_ms);
+    let ended = async {
+        stopping.cancelled().await;
+        if timeout(drain, runs.close()).await.is_err() {
+            tracing::warn!("steps of runs are broken off; they go on after the next start");
+        }
+    };
+    tokio::join!(listener::serve(listener, door), ended);
+    if timeout(drain, runtime.close()).await.is_err() {
+        tracing::warn!("calls are left behind; they did not end in time");
+    }
     Ok(())
+}
+
+/// What is kept, and the runs over it.
+fn kept(
+    settings: &Settings,
+    state: &State,
+    (runtime, at): (Runtime, SocketAddr),
+) -> anyhow::Result<(Arc<Service>, Runs)> {
+    let store = Arc::new(SqliteStore::open(state.path()).context("the service's state")?);
+    let kept: Arc<dyn Store> = Arc::<SqliteStore>::clone(&store);
+    let body_bytes = usize::try_from(settings.config.limits.body_bytes)?;
+    let service = Arc::new(Service::new(kept, body_bytes));
+    let runs = Runs::open(RunsSettings {
+        store,
+        service: Arc::clone(&service),
+        runtime,
+        work_roots: WorkRoots::open(&settings.work_roots).context("the folders of work")?,
+        base_url: settings.base_url(at),
+    })?;
+    Ok((service, runs))
 }
 
 /// The folder that is kept in where nobody says, in the user's state folder.
 fn usual_state() -> anyhow::Result<PathBuf> {
-    let folder = tidegate_sandbox::ambient::user_state_folder();
+    let folder = ambient::user_state_folder();
     let folder = folder.context(
         "there is no folder to keep state in; set HOME or XDG_STATE_HOME, or name one with --state",
     )?;
-    Ok(folder.join(Path::new("serve")))
+    Ok(folder.join("serve"))
 }

@@ -18,11 +18,7 @@ pub(super) const TEXT: HeaderValue = HeaderValue::from_static("text/plain; chars
 pub(super) fn json(status: StatusCode, value: &impl Serialize) -> Result<Response, Refused> {
     let document = serde_json::to_vec(value).map_err(|error| {
         tracing::error!(%error, "an answer can't be written");
-        Refused::new(
-            StatusCode::INTERNAL_SERVER_ERROR,
-            "HOST_FAULT",
-            "the answer can't be written",
-        )
+        Refused::fault("the answer can't be written")
     })?;
     let mut response = Response::new(Body::from(document));
     *response.status_mut() = status;

@@ -9,10 +9,10 @@ use axum::Router;
 use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
-use http::StatusCode;
 use hyper::body::Incoming;
 use tidegate::Runtime;
 use tidegate_worker::error::WorkerError;
+use tidegate_worker::runs::Runs;
 use tidegate_worker::service::{Caller, Service};
 use tidegate_worker::token::Verb;
 use tokio_util::sync::CancellationToken;
@@ -31,6 +31,7 @@ use super::tokens::Holder;
 pub(super) struct Door {
     pub(super) runtime: Runtime,
     pub(super) service: Arc<Service>,
+    pub(super) runs: Runs,
     pub(super) access: Access,
     pub(super) hosts: Hosts,
     pub(super) limits: ServeLimits,
@@ -83,22 +84,26 @@ impl Door {
         self.access.holder(request, verb, &self.service)
     }
 
-    /// Asks the worker's service on a thread that may block, for at most the time of a request.
+    /// Asks the worker's service on a thread that may block.
     pub(super) async fn ask<T: Send + 'static>(
         &self,
         guest: Guest,
         ask: impl FnOnce(&Service, Caller<'_>) -> Result<T, WorkerError> + Send + 'static,
     ) -> Result<T, Refused> {
         let service = Arc::clone(&self.service);
-        let asked = tokio::task::spawn_blocking(move || ask(&service, guest.caller()));
+        self.aside(move || ask(&service, guest.caller())).await
+    }
+
+    /// Does what blocks its thread on one that may, for at most the time of a request.
+    pub(super) async fn aside<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> Result<T, WorkerError> + Send + 'static,
+    ) -> Result<T, Refused> {
+        let done = tokio::task::spawn_blocking(work);
         let within = Duration::from_millis(self.limits.request_ms);
-        match tokio::time::timeout(within, asked).await {
+        match tokio::time::timeout(within, done).await {
             Ok(Ok(answer)) => Ok(answer?),
-            Ok(Err(_panicked)) => Err(Refused::new(
-                StatusCode::INTERNAL_SERVER_ERROR,
-                "HOST_FAULT",
-                "the request was not finished",
-            )),
+            Ok(Err(_panicked)) => Err(Refused::fault("the request was not finished")),
             Err(_late) => Err(Refused::unavailable(
                 "REQUEST_LATE",
                 "the request takes too long; what it asked for may still be done",

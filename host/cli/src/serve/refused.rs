@@ -46,6 +46,11 @@ impl Refused {
         WorkerError::Forbidden.into()
     }
 
+    /// Our own fault; what it was is in the log.
+    pub(super) fn fault(message: &'static str) -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "HOST_FAULT", message)
+    }
+
     /// There is no such thing, or not for this caller.
     pub(super) fn not_found() -> Self {
         WorkerError::NotFound.into()

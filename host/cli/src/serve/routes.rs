@@ -10,7 +10,7 @@ use http::StatusCode;
 
 use super::door::{self, Door};
 use super::refused::Refused;
-use super::{calls, health, worker};
+use super::{calls, health, runs, worker};
 
 /// What stands for a route where none was found.
 pub(super) const NONE: &str = "none";
@@ -36,7 +36,7 @@ pub(super) struct Route {
 const EVERYWHERE: [u16; 7] = [400, 403, 408, 431, 500, 503, 505];
 
 /// The routes.
-pub(super) const ROUTES: [Route; 11] = [
+pub(super) const ROUTES: [Route; 18] = [
     Route {
         method: "get",
         path: "/v1/worker/prompt",
@@ -78,6 +78,48 @@ pub(super) const ROUTES: [Route; 11] = [
         path: "/v1/calls",
         statuses: &[200, 401, 404, 410, 413, 415, 429, 499, 502, 504],
         handler: || post(calls::call),
+    },
+    Route {
+        method: "post",
+        path: "/v1/flows",
+        statuses: &[202, 401, 413, 415, 429],
+        handler: || post(runs::launch),
+    },
+    Route {
+        method: "post",
+        path: "/v1/dispatch/claim",
+        statuses: &[200, 204, 401, 429],
+        handler: || post(runs::claim),
+    },
+    Route {
+        method: "get",
+        path: "/v1/runs/{id}",
+        statuses: &[200, 401, 404, 429],
+        handler: || get(runs::view),
+    },
+    Route {
+        method: "get",
+        path: "/v1/runs/{id}/events",
+        statuses: &[200, 401, 404, 429],
+        handler: || get(runs::follow),
+    },
+    Route {
+        method: "post",
+        path: "/v1/runs/{id}/cancel",
+        statuses: &[200, 401, 404, 429],
+        handler: || post(runs::cancel),
+    },
+    Route {
+        method: "post",
+        path: "/v1/runs/{id}/rekick",
+        statuses: &[200, 401, 404, 410, 429],
+        handler: || post(runs::rekick),
+    },
+    Route {
+        method: "post",
+        path: "/v1/runs/{id}/steps/{step}/audit",
+        statuses: &[204, 401, 404, 410, 413, 415, 429],
+        handler: || post(runs::audit),
     },
     Route {
         method: "get",

@@ -85,6 +85,7 @@ impl Holder {
             tenant: self.tenant.clone(),
             grant: self.grant.clone(),
             concurrency: self.concurrency,
+            ..Caller::default()
         }
     }
 }

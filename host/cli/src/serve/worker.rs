@@ -80,7 +80,7 @@ pub(super) async fn submit(State(door): State<Arc<Door>>, request: Request) -> A
 }
 
 /// The body of a request, as it was sent.
-async fn sent(door: &Door, request: Request) -> Result<bytes::Bytes, Refused> {
+pub(super) async fn sent(door: &Door, request: Request) -> Result<bytes::Bytes, Refused> {
     body::is_plain(request.headers())?;
     let limits = &door.limits;
     body::read(request.into_body(), limits.body_bytes, limits.body_ms).await
