@@ -10,6 +10,7 @@ mod documents;
 mod dry_run;
 mod environment;
 mod flow;
+mod inspect;
 mod interrupt;
 mod misbehave;
 mod native;

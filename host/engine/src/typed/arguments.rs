@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value};
 use tidegate_contract::Problem;
-use wasmtime::component::types::ResultType;
+use wasmtime::component::types::{ResultType, Variant};
 use wasmtime::component::{Type, Val};
 
 use super::schema::is_option;
@@ -61,7 +61,15 @@ impl Reader {
 
     /// Takes what `count` values need.
     fn take(&mut self, count: usize) -> Result<(), Unfit> {
-        let bytes = count.saturating_mul(size_of::<Val>());
+        self.take_bytes(count.saturating_mul(size_of::<Val>()))
+    }
+
+    /// Takes what a value with a name of its own needs: a field, a case, a flag.
+    fn take_named(&mut self, name: &str) -> Result<(), Unfit> {
+        self.take_bytes(name.len().saturating_add(size_of::<(String, Val)>()))
+    }
+
+    fn take_bytes(&mut self, bytes: usize) -> Result<(), Unfit> {
         let left = self
             .room_bytes
             .checked_sub(u64::try_from(bytes).unwrap_or(u64::MAX));
@@ -88,7 +96,7 @@ impl Reader {
     ) -> Result<Vec<(String, Val)>, Unfit> {
         let mut values = Vec::new();
         for (name, of) in fields {
-            self.take(1)?;
+            self.take_named(name)?;
             let value = match object.get(name) {
                 Some(value) => self.at(name, &of, value)?,
                 None if is_option(&of) => Val::Option(None),
@@ -143,11 +151,7 @@ impl Reader {
                 let names: Vec<&str> = names.names().collect();
                 Val::Flags(self.flags(&names, value)?)
             }
-            Type::Variant(variant) => {
-                let cases: Vec<(&str, Option<Type>)> =
-                    variant.cases().map(|case| (case.name, case.ty)).collect();
-                self.variant(&cases, value)?
-            }
+            Type::Variant(variant) => self.variant(variant, value)?,
             Type::Option(option) => Val::Option(self.option(&option.ty(), value)?),
             Type::Result(result) => self.result(result, value)?,
             _ => return Err(self.problem("this type has no JSON value")),
@@ -221,13 +225,16 @@ impl Reader {
     }
 
     fn name<'n>(
-        &self,
+        &mut self,
         mut names: impl Iterator<Item = &'n str>,
         value: &Value,
     ) -> Result<String, Unfit> {
         let text = value.as_str();
-        let name = names.find(|name| Some(*name) == text).map(str::to_owned);
-        name.ok_or_else(|| self.problem("expected one of the enum's names"))
+        let name = names
+            .find(|name| Some(*name) == text)
+            .ok_or_else(|| self.problem("expected one of the enum's names"))?;
+        self.take_named(name)?;
+        Ok(name.to_owned())
     }
 
     fn flags(&mut self, names: &[&str], value: &Value) -> Result<Vec<String>, Unfit> {
@@ -243,14 +250,15 @@ impl Reader {
         Ok(set)
     }
 
-    fn variant(&mut self, cases: &[(&str, Option<Type>)], value: &Value) -> Result<Val, Unfit> {
+    fn variant(&mut self, of: &Variant, value: &Value) -> Result<Val, Unfit> {
         let object = self.object(value)?;
         let tag = object.get("tag").and_then(Value::as_str);
-        let case = cases.iter().find(|(name, _)| Some(*name) == tag);
-        let Some((name, payload)) = case else {
-            let names: Vec<&str> = cases.iter().map(|(name, _)| *name).collect();
+        let Some(case) = of.cases().find(|case| Some(case.name) == tag) else {
+            let names: Vec<&str> = of.cases().map(|case| case.name).collect();
             return Err(self.problem(format!("expected `tag` to be one of {}", names.join(", "))));
         };
+        self.take_named(case.name)?;
+        let (name, payload) = (case.name, &case.ty);
         let known = if payload.is_some() { 2 } else { 1 };
         if object.len() > known {
             return Err(self.problem("expected `tag` and the case's `val` alone"));
@@ -265,7 +273,7 @@ impl Reader {
                 Some(Box::new(self.at("val", payload, value)?))
             }
         };
-        Ok(Val::Variant((*name).to_owned(), value))
+        Ok(Val::Variant(name.to_owned(), value))
     }
 
     fn option(&mut self, some: &Type, value: &Value) -> Result<Option<Box<Val>>, Unfit> {
