@@ -173,3 +173,20 @@ async fn i11_a_cancelled_run_is_never_caught() {
         );
     }
 }
+
+#[tokio::test]
+async fn i11_nodes_run_as_deeply_as_they_may_nest() {
+    let mut flow = asking("deep", "echo", &json!(1));
+    for at in 0..21 {
+        flow = json!({"seq": [flow]});
+        flow = trying(&flow, &json!({"seq": []}));
+        flow = json!({"fanout": {
+            "name": format!("f{at}"), "items": [1], "bind": "i", "body": flow, "max_items": 1,
+        }});
+    }
+    let mut output = asked(&flow).await.0.unwrap();
+    for at in (0..21).rev() {
+        output = output[format!("f{at}")][0].take();
+    }
+    assert_eq!(output, json!({"deep": 1}));
+}

@@ -135,7 +135,8 @@ impl Journal for Ledger {
 /// What a run came to, or `None` for one that was killed.
 async fn run(flow: &Flow, agents: &Doubles, ledger: &Ledger) -> Option<Result<Value, String>> {
     let mut told = Told::default();
-    let run = run_with(flow, agents, Some(ledger), &mut told);
+    // A run can be given to another thread.
+    let run: BoxFuture<'_, _> = Box::pin(run_with(flow, agents, Some(ledger), &mut told));
     tokio::select! {
         biased;
         ended = run => Some(ended.map_err(|error| shown(&error))),
@@ -431,16 +432,22 @@ fn any_node(random: &mut Random, name: &mut u32, room: u32) -> Value {
         }}),
         4 => {
             let join = random.of(&["all", "any", "race", "all_settled"]);
-            // Of lanes with several steps another one may be the first after a restart, unless it was
-            // kept already which one was.
-            let room = if ["any", "race"].contains(&join) {
-                0
+            let item = format!("{own}_i");
+            // Unless it was kept already which lane was the first, another one may be after a restart.
+            // So those that race have one step each, and take their time by their items.
+            let body = if ["any", "race"].contains(&join) {
+                let at = json!({ "$path": format!("$.{item}") });
+                let waits = random.of(&["$mul", "$sub"]);
+                asking(
+                    &own,
+                    agent,
+                    &json!({"wait": {waits: [random.of(&[6, 9]), at]}}),
+                )
             } else {
-                room - 1
+                body(random, name)
             };
-            let body = any_node(random, name, room);
             json!({"fanout": {
-                "name": own, "items": [0, 1, 2], "bind": format!("{own}_i"), "join": join,
+                "name": own, "items": [0, 1, 2], "bind": item, "join": join,
                 "max_items": 4, "concurrency": 1 + random.below(3), "body": body,
             }})
         }

@@ -171,7 +171,8 @@ async fn x4_done_is_a_boolean_and_bind_a_mapping() {
         (
             "state",
             json!({"$path": "$.missing"}),
-            "`walk.state` does not fit the context: the context has nothing at `$.missing`",
+            "the flow can't run: `walk.state` reads $.missing, and nothing that comes before can have \
+             written it",
         ),
     ] {
         let mut inner = walking(1);

@@ -218,17 +218,17 @@ fn x4_a_graph_or_loop_that_can_not_run_is_refused_with_the_file() {
                 "id: a\nflow: {{ graph: [{{ name: a, after: [b], {observing} }}, \
                  {{ name: b, after: [a], {observing} }}] }}\n"
             ),
-            "flow.yaml: steps of a graph wait for each other: a after b after a",
+            "flow.yaml:2:7: steps of a graph wait for each other: a after b after a",
         ),
         (
             format!("id: a\nflow: {{ graph: [{{ name: a, after: [z], {observing} }}] }}\n"),
-            "flow.yaml: step `a` comes after `z`, which is not in its graph",
+            "flow.yaml:2:7: step `a` comes after `z`, which is not in its graph",
         ),
         (
             "id: a\nflow: { loop: { name: l, body: { seq: [] }, done: true, \
              max_iterations: 10001 } }\n"
                 .to_owned(),
-            "flow.yaml: loop `l`: max_iterations must be from 1 to 10000",
+            "flow.yaml:2:7: loop `l`: max_iterations must be from 1 to 10000",
         ),
         (
             "id: a\nflow: { seq: [] }\nlimits: { nodes: 0 }\n".to_owned(),
@@ -274,5 +274,133 @@ fn l4_unknown_keys_of_a_flow_name_the_place_and_the_right_one() {
         for word in words {
             assert!(output.stderr.contains(word), "{text}: {}", output.stderr);
         }
+    }
+}
+
+#[test]
+fn i11_what_is_refused_before_anything_runs_names_its_line() {
+    let step = "step: { name: s, node: INTERACTION.OBSERVE, in: { result: { $path: $.no } } }";
+    for (node, words) in [
+        (
+            format!("seq:\n    - assign: {{ $.a: 1 }}\n    - {step}\n"),
+            "flow.yaml:5:7: `s` reads $.no, and nothing that comes before can have written it",
+        ),
+        (
+            "branch:\n    cond: { $lt: [1, 2] }\n    then: { seq: [] }\n".to_owned(),
+            "flow.yaml:3:3: the condition of the branch at 0 is always true",
+        ),
+        (
+            "try:\n    body:\n      fanout:\n        name: f\n        items: []\n        bind: i\n        \
+             body:\n          assign: { $.b: 1, $.b.c: 2 }\n    catch: { as: e, body: { seq: [] } }\n"
+                .to_owned(),
+            "flow.yaml:10:11: the assign at 0.0[0] writes $.b.c twice",
+        ),
+        (
+            "branch:\n    cond: { $exists: $.x }\n    then: { seq: [] }\n    else:\n      loop:\n        \
+             name: l\n        done: true\n        body:\n          graph:\n            \
+             - { name: a, node: INTERACTION.OBSERVE, in: 1, after: [b] }\n"
+                .to_owned(),
+            "flow.yaml:11:11: step `a` comes after `b`, which is not in its graph",
+        ),
+    ] {
+        let output = flow(&format!("id: a\nflow:\n  {node}"), &["--json"]);
+        assert_eq!(output.exit, 2, "{node}");
+        assert!(output.stderr.contains(words), "{node}\n{}", output.stderr);
+        assert_eq!(output.json()["error"]["code"], "INVALID_CALL");
+    }
+}
+
+#[test]
+fn i11_unknown_keys_of_the_nodes_name_the_place_and_the_right_one() {
+    for (node, words) in [
+        ("brnch: {}", ["flow.yaml:3:3", "`branch`?"]),
+        (
+            "branch: { cond: { $exists: $.a }, thn: { seq: [] } }",
+            ["flow.yaml:3:37", "`then`?"],
+        ),
+        (
+            "fanout: { name: f, item: [] }",
+            ["flow.yaml:3:22", "`items`?"],
+        ),
+        (
+            "fanout: { name: f, items: [], bind: i, body: { seq: [] }, join: al }",
+            ["flow.yaml:3", "`all`?"],
+        ),
+        (
+            "try: { body: { seq: [] }, catch: { at: e } }",
+            ["flow.yaml:3:38", "`as`?"],
+        ),
+        ("assign: { a: 1 }", ["flow.yaml:3", "`a` is no path"]),
+        (
+            "step: { name: s, agent: 'a b', in: 1 }",
+            ["flow.yaml:3", "letters"],
+        ),
+        (
+            "step: { name: s, in: 1 }",
+            ["flow.yaml:3", "either `node` or `agent`"],
+        ),
+    ] {
+        let output = flow(&format!("id: a\nflow:\n  {node}\n"), &[]);
+        assert_eq!(output.exit, 2, "{node}");
+        for word in words {
+            assert!(
+                output.stderr.contains(word),
+                "{node}: {word}: {}",
+                output.stderr
+            );
+        }
+    }
+}
+
+#[test]
+fn i11_the_examples_of_each_node_give_what_they_say() {
+    let run = |example: &str| {
+        let grants = ["--allow", "tool=read_text", "--allow", "read", "--json"];
+        let output = tidegate(&[&["run", example][..], &grants].concat());
+        assert_eq!(output.exit, 0, "{}", output.stderr);
+        output.json()
+    };
+    assert_eq!(run("examples/decide.yaml")["verdict"], "go on");
+    assert_eq!(run("examples/fanout.yaml")["why"], "NOT_FOUND");
+    assert!(
+        run("examples/race.yaml")
+            .as_str()
+            .unwrap()
+            .starts_with("max_width")
+    );
+    assert_eq!(run("examples/try.yaml")["code"], "PERMISSION_DENIED");
+}
+
+#[test]
+fn i11_a_step_of_an_agent_is_not_injected_here() {
+    let agent = "id: a\nflow: { step: { name: s, agent: reviewer, in: 1 } }\n";
+    let output = flow(agent, &["--json"]);
+    assert_eq!(output.exit, 2, "{}", output.stderr);
+    assert_eq!(output.json()["error"]["code"], "NOT_INJECTED");
+    let output = flow(agent, &["--dry-run", "--json"]);
+    assert_eq!(output.json()["would"]["steps"][0]["agent"], "reviewer");
+}
+
+#[test]
+fn i11_errors_of_a_flow_have_codes() {
+    let flow_of = |node: &str| flow(&format!("id: a\nflow: {node}\n"), &["--json"]);
+    for (node, code) in [
+        ("{ assign: { $.a: { $div: [1, 0] } } }", "FLOW_CONTEXT"),
+        (
+            "{ loop: { name: l, body: { seq: [] }, done: false } }",
+            "FLOW_ITERATIONS",
+        ),
+        (
+            "{ fanout: { name: f, items: [1, 2], bind: i, body: { seq: [] }, max_items: 1 } }",
+            "FLOW_ITEMS",
+        ),
+        (
+            "{ fanout: { name: f, items: [], bind: i, body: { seq: [] }, join: race } }",
+            "FLOW_LANES",
+        ),
+    ] {
+        let output = flow_of(node);
+        assert_eq!(output.exit, 2, "{}", output.stderr);
+        assert_eq!(output.json()["error"]["code"], code, "{node}");
     }
 }

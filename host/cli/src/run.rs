@@ -1,12 +1,17 @@
 //! `tidegate run`: a flow file from the shell (SPEC L3).
 
+mod written;
+
 use std::collections::HashMap;
+use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context as _, bail};
 use serde_json::{Value, json};
 use tidegate::InvokeOptions;
-use tidegate::flow::{Flow, FlowError, Node, Place, Progress, Step, StepEnd, Surroundings, Work};
+use tidegate::flow::{
+    Flow, FlowError, FlowProblem, Known, Node, Place, Progress, Step, StepEnd, Surroundings, Work,
+};
 use tidegate_contract::JsonObject;
 use tidegate_contract::json::{self, JsonBounds};
 
@@ -41,7 +46,7 @@ pub(crate) async fn run(arguments: &RunArguments) -> Exit {
             Exit::Success
         }
         Err(FlowError::Call { source, .. }) => refusal::report(&source, form),
-        Err(error) => refusal::usage(&error.into(), form),
+        Err(error) => misfit(&error, form),
     };
     match exit {
         // Steps before the refused one have had their effects.
@@ -49,6 +54,17 @@ pub(crate) async fn run(arguments: &RunArguments) -> Exit {
         Exit::Success if cancel.is_cancelled() => Exit::Failed,
         exit => exit,
     }
+}
+
+/// Reports that the flow ended by itself, in no call.
+fn misfit(error: &FlowError, form: Form) -> Exit {
+    let failure = error.to_failure();
+    let (code, message) = (failure.code(), failure.message());
+    print::warning(&format!("error: {code}: {message}"));
+    if form == Form::Json {
+        print::json(&json!({"error": {"code": code, "message": message}}));
+    }
+    Exit::Refused
 }
 
 /// Shows the steps in place of running them; the first is checked, since only its input is known.
@@ -104,8 +120,6 @@ fn first(node: &Node) -> Option<&Step> {
 
 fn prepare(arguments: &RunArguments) -> anyhow::Result<(Flow, JsonObject, plugins::Host)> {
     let flow: Flow = yaml::read(&arguments.flow)?;
-    flow.check()
-        .with_context(|| arguments.flow.display().to_string())?;
     let input = match arguments.input.as_deref() {
         None => JsonObject::new(),
         Some(text) => match json::parse(text, &JsonBounds::default()).context("--input")? {
@@ -113,8 +127,30 @@ fn prepare(arguments: &RunArguments) -> anyhow::Result<(Flow, JsonObject, plugin
             _ => bail!("--input must be a JSON object"),
         },
     };
+    check(&flow, &input, &arguments.flow)?;
     let host = plugins::host(&arguments.plugins)?;
     Ok((flow, input, host))
+}
+
+/// Checks the flow with its input; a problem is named with the place in the file.
+fn check(flow: &Flow, input: &JsonObject, file: &Path) -> anyhow::Result<()> {
+    let known = Known {
+        input: Some(input),
+        ..Known::default()
+    };
+    let Err(found) = flow.check_with(&known) else {
+        return Ok(());
+    };
+    let at = match found.problem {
+        FlowProblem::Limit(_) => None,
+        _ => written::line_and_column(file, &found.place),
+    };
+    let file = file.display();
+    let place = at.map_or_else(
+        || file.to_string(),
+        |(line, column)| format!("{file}:{line}:{column}"),
+    );
+    Err(found).context(place)
 }
 
 /// A declared result goes to stdout, or to stderr beside a sink that prints.
@@ -136,7 +172,7 @@ fn show(result: Option<Value>, context: Value, arguments: &RunArguments, sink_pr
 struct Steps {
     /// When the steps that run were started.
     started: HashMap<Place, Instant>,
-    /// Steps that gave an output.
+    /// Steps that were made, whatever they came to.
     made: u32,
 }
 
@@ -156,7 +192,7 @@ impl Progress for Steps {
             StepEnd::Failed(failure) => failure.code().to_owned(),
             StepEnd::Error(error) => error.code().to_owned(),
         };
-        if !matches!(end, StepEnd::Error(_)) {
+        if !matches!(end, StepEnd::Error(error) if error.is_refusal()) {
             self.made = self.made.saturating_add(1);
         }
         let name = step.name.as_str();
@@ -168,7 +204,10 @@ impl Progress for Steps {
 mod tests {
     use serde_json::json;
     use tidegate::Node::{ActTool, Observe, Output};
-    use tidegate::flow::{Expression, FlowLimits, Loop, Node, StepName};
+    use tidegate::flow::{
+        Assign, Branch, Catch, Expression, Fanout, FlowLimits, Join, Loop, Node, Path, StepName,
+        Try,
+    };
 
     use super::*;
 
@@ -259,6 +298,87 @@ mod tests {
             max_iterations: 2,
         }));
         let file: Flow = yaml::parse(include_str!("../../../examples/loop.yaml"), "loop").unwrap();
+        assert_eq!(file.flow, in_rust);
+        assert_eq!(file.check(), Ok(()));
+    }
+
+    fn name(name: &str) -> StepName {
+        StepName::try_from(name.to_owned()).unwrap()
+    }
+
+    fn assign(places: &[(&str, Value)]) -> Node {
+        let places = places
+            .iter()
+            .map(|(path, value)| (Path::parse(path).unwrap(), expression(value.clone())));
+        Node::Assign(Assign(places.collect()))
+    }
+
+    #[test]
+    fn i11_a_branch_and_assignments_in_rust_are_those_of_the_file() {
+        let (used, limit) = (
+            json!({"$path": "$.used_bytes"}),
+            json!({"$path": "$.limit_bytes"}),
+        );
+        let cond = json!({"$and": [
+            {"$gt": [{"$path": "$.left_bytes"}, 0]}, {"$in": ["draft", {"$path": "$.tags"}]},
+        ]});
+        let in_rust = Node::Seq(vec![
+            assign(&[
+                ("$.left_bytes", json!({"$sub": [limit, used]})),
+                ("$.share", json!({"$div": [used, limit]})),
+            ]),
+            Node::Branch(Box::new(Branch {
+                cond: expression(cond),
+                then: assign(&[("$.verdict", json!("go on"))]),
+                r#else: Some(assign(&[("$.verdict", json!("stop"))])),
+            })),
+        ]);
+        let file: Flow =
+            yaml::parse(include_str!("../../../examples/decide.yaml"), "decide").unwrap();
+        assert_eq!(file.flow, in_rust);
+        assert_eq!(file.check(), Ok(()));
+    }
+
+    #[test]
+    fn i11_a_fanout_in_rust_is_the_fanout_of_the_file() {
+        let call = json!({
+            "id": "read", "name": "read_text", "arguments": {"path": {"$path": "$.file"}},
+        });
+        let in_rust = Node::Fanout(Box::new(Fanout {
+            name: name("answer"),
+            items: expression(json!(["nowhere.txt", "rustfmt.toml"])),
+            bind: name("file"),
+            index: None,
+            body: Node::Seq(vec![
+                Node::Step(Box::new(
+                    Step::new("read", ActTool, json!({ "call": call })).unwrap(),
+                )),
+                assign(&[("$.text", json!({"$path": "$.read.content"}))]),
+            ]),
+            join: Join::Any,
+            max_items: 1_000,
+            concurrency: None,
+        }));
+        let file: Flow = yaml::parse(include_str!("../../../examples/race.yaml"), "race").unwrap();
+        assert_eq!(file.flow, in_rust);
+        assert_eq!(file.check(), Ok(()));
+    }
+
+    #[test]
+    fn i11_a_try_in_rust_is_the_try_of_the_file() {
+        let found = |id: &str, name: &str, arguments: Value| {
+            let call = json!({"id": id, "name": name, "arguments": arguments});
+            let step = Step::new("found", ActTool, json!({ "call": call }));
+            Node::Step(Box::new(step.unwrap()))
+        };
+        let in_rust = Node::Try(Box::new(Try {
+            body: found("search", "web_search", json!({"query": "tides"})),
+            catch: Catch {
+                r#as: name("error"),
+                body: found("read", "read_text", json!({"path": "rustfmt.toml"})),
+            },
+        }));
+        let file: Flow = yaml::parse(include_str!("../../../examples/try.yaml"), "try").unwrap();
         assert_eq!(file.flow, in_rust);
         assert_eq!(file.check(), Ok(()));
     }

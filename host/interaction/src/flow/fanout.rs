@@ -126,7 +126,7 @@ impl Lanes<'_, '_, '_> {
                 break;
             };
             let is_loser = winner.is_some_and(|winner| winner != number);
-            if ends.is_over() || is_loser {
+            if ends.is_decided() || is_loser {
                 continue;
             }
             match end {
@@ -205,9 +205,13 @@ struct Ends {
 
 impl Ends {
     /// Whether what is not known yet makes no difference any more.
+    fn is_decided(&self) -> bool {
+        self.fatal.is_some() || self.first.is_some()
+    }
+
+    /// Whether no more lanes are to start.
     fn is_over(&self) -> bool {
-        let is_lost = self.join == Join::All && self.failed.is_some();
-        self.fatal.is_some() || self.first.is_some() || is_lost
+        self.is_decided() || (self.join == Join::All && self.failed.is_some())
     }
 
     fn take(&mut self, number: usize, end: Result<Value, FlowError>) {

@@ -276,6 +276,7 @@ fn copied<E>(
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
     use serde_json::json;
 
     use super::*;
@@ -367,4 +368,54 @@ mod tests {
         let output = lane.into_own().into_value();
         assert_eq!(output, json!({"a": {"y": 1, "z": 2}, "new": 3}));
     }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// Two layers over a context are read and written like one context by itself.
+        #[test]
+        fn gap12_layers_mean_what_a_copy_would(
+            writes in prop::collection::vec((0..PLACES.len(), 0..5_usize), 0..12),
+            half in 0..12_usize,
+        ) {
+            let mut copy = context();
+            let below = Scope::of(context());
+            let mut middle = Scope::over(&below);
+            let (first, second) = writes.split_at(half.min(writes.len()));
+            let write = |scope: &mut Scope<'_>, copy: &mut Value, (at, value): (usize, usize)| {
+                let values = [json!(null), json!(1), json!({}), json!({"x": 2}), json!([3])];
+                let path = Path::parse(PLACES[at]).unwrap();
+                let same = path.set(copy, values[value].clone()).is_ok();
+                (scope.set(&path, values[value].clone()).is_ok(), same)
+            };
+            for &one in first {
+                let (layered, same) = write(&mut middle, &mut copy, one);
+                prop_assert_eq!(layered, same);
+            }
+            let mut top = Scope::over(&middle);
+            for &one in second {
+                let (layered, same) = write(&mut top, &mut copy, one);
+                prop_assert_eq!(layered, same);
+            }
+            for place in PLACES.iter().chain(&["$"]) {
+                let path = Path::parse(place).unwrap();
+                prop_assert_eq!(get(&top, place), path.get(&copy).ok().cloned());
+            }
+            let own = top.into_own();
+            middle.absorb(own);
+            prop_assert_eq!(get(&middle, "$"), Some(copy));
+        }
+    }
+
+    const PLACES: [&str; 9] = [
+        "$.a",
+        "$.a.x",
+        "$.a.x.y",
+        "$.a.list",
+        "$.n",
+        "$.n.m",
+        "$.new.deep",
+        "$.s.t",
+        "$.a.new",
+    ];
 }

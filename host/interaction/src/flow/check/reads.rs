@@ -4,13 +4,12 @@
 //! may never run (the ways of a branch, the lanes of a fanout, a `try`) a place that no node of the
 //! flow writes is let pass: it may be an input that only that way needs.
 
-use serde_json::Value;
 use tidegate_contract::JsonObject;
 
 use crate::flow::Flow;
 use crate::flow::expression::Expression;
 use crate::flow::node::{Assign, Fanout, Loop, Node};
-use crate::flow::path::Path;
+use crate::flow::path::{self, Path, Segment};
 use crate::flow::place::Place;
 use crate::flow::problem::{FlowProblem, PlacedProblem};
 use crate::flow::step::Step;
@@ -19,7 +18,8 @@ pub(super) fn check(flow: &Flow, input: &JsonObject) -> Result<(), PlacedProblem
     let mut all = Vec::new();
     flow.flow.writes(&mut all);
     let mut reading = Reading {
-        context: flow.context(input.clone()),
+        init: &flow.init,
+        input,
         all,
         written: Vec::new(),
         is_sure: true,
@@ -32,9 +32,10 @@ pub(super) fn check(flow: &Flow, input: &JsonObject) -> Result<(), PlacedProblem
 }
 
 /// A walk in the order of a run.
-struct Reading {
-    /// The context before the first step.
-    context: Value,
+struct Reading<'a> {
+    /// The context before the first step, and what is laid over it.
+    init: &'a JsonObject,
+    input: &'a JsonObject,
     /// Every place that some node of the flow writes.
     all: Vec<Path>,
     /// The places that may have been written so far.
@@ -43,7 +44,7 @@ struct Reading {
     is_sure: bool,
 }
 
-impl Reading {
+impl Reading<'_> {
     fn node(&mut self, node: &Node, place: &Place) -> Result<(), PlacedProblem> {
         match node {
             Node::Step(step) => {
@@ -168,6 +169,18 @@ impl Reading {
 
     fn may_lead(&self, path: &Path) -> bool {
         let met = |places: &[Path]| places.iter().any(|place| place.overlaps(path));
-        path.get(&self.context).is_ok() || met(&self.written) || !(self.is_sure || met(&self.all))
+        self.is_there(path) || met(&self.written) || !(self.is_sure || met(&self.all))
+    }
+
+    /// Whether the context holds the place before the first step.
+    fn is_there(&self, path: &Path) -> bool {
+        match path.segments().split_first() {
+            None => true,
+            Some((Segment::Index(_), _)) => false,
+            Some((Segment::Key(key), rest)) => {
+                let value = self.input.get(key).or_else(|| self.init.get(key));
+                value.is_some_and(|value| path::get(rest, value).is_some())
+            }
+        }
     }
 }
