@@ -11,6 +11,7 @@ mod durable;
 mod fanout;
 mod graph;
 mod iterate;
+mod killed;
 mod native;
 mod observe;
 mod orders;

@@ -14,7 +14,6 @@ use tidegate_contract::{CallError, JsonObject, ToolOutcome};
 
 use super::acting::{Told, acting, calling, flow_of, runtime_of, shown};
 use super::agents::{Doubles, asking, run_with};
-use crate::differential::random::Random;
 
 /// When a run is killed.
 #[derive(Clone, Copy, Debug)]
@@ -400,80 +399,41 @@ async fn i11_a_delivery_that_was_cut_off_is_unknown() {
     assert_eq!(receipt["deliver"]["error"]["code"], "OUTCOME_UNKNOWN");
 }
 
-/// A small flow of any shape; `room` is how much may still be nested.
-fn any_node(random: &mut Random, name: &mut u32, room: u32) -> Value {
-    *name += 1;
-    let own = format!("n{name}");
-    let agent = random.of(&["echo", "echo", "echo", "skip", "block", "fail"]);
-    let step = asking(&own, agent, &json!({"wait": random.below(4), "name": own}));
-    if room == 0 {
-        return step;
-    }
-    let body = |random: &mut Random, name: &mut u32| any_node(random, name, room - 1);
-    match random.below(7) {
-        0 => step,
-        1 => json!({"seq": [body(random, name), body(random, name)]}),
-        2 => {
-            let steps = (0..3).map(|at| {
-                let agent = random.of(&["echo", "skip", "fail"]);
-                let input = json!({"wait": random.below(4)});
-                let mut step = asking(&format!("{own}_{at}"), agent, &input)["step"].clone();
-                if at == 2 {
-                    step["after"] = json!([format!("{own}_0")]);
-                }
-                step
-            });
-            json!({"graph": steps.collect::<Vec<Value>>()})
-        }
-        3 => json!({"loop": {
-            "name": own, "state": 0, "body": body(random, name),
-            "update": {"$add": [{"$path": format!("$.{own}")}, 1]},
-            "done": {"$gte": [{"$path": format!("$.{own}")}, 2]},
-        }}),
-        4 => {
-            let join = random.of(&["all", "any", "race", "all_settled"]);
-            let item = format!("{own}_i");
-            // Unless it was kept already which lane was the first, another one may be after a restart.
-            // So those that race have one step each, and take their time by their items.
-            let body = if ["any", "race"].contains(&join) {
-                let at = json!({ "$path": format!("$.{item}") });
-                let waits = random.of(&["$mul", "$sub"]);
-                asking(
-                    &own,
-                    agent,
-                    &json!({"wait": {waits: [random.of(&[6, 9]), at]}}),
-                )
-            } else {
-                body(random, name)
-            };
-            json!({"fanout": {
-                "name": own, "items": [0, 1, 2], "bind": item, "join": join,
-                "max_items": 4, "concurrency": 1 + random.below(3), "body": body,
-            }})
-        }
-        5 => json!({"try": {
-            "body": body(random, name), "catch": {"as": format!("{own}_e"), "body": body(random, name)},
-        }}),
-        _ => json!({"branch": {
-            "cond": {"$exists": "$.n2"}, "then": body(random, name), "else": body(random, name),
-        }}),
-    }
-}
-
 #[tokio::test]
-async fn i11_any_small_flow_survives_being_killed_anywhere() {
-    let mut random = Random::new(11);
-    let (mut passed, mut failed) = (0, 0);
-    for _ in 0..60 {
-        let flow = any_node(&mut random, &mut 0, 3);
-        let flow = flow_of(json!({"id": "any", "flow": flow}));
-        match survives(&flow).await {
-            Ok(_) => passed += 1,
-            Err(_) => failed += 1,
-        }
-    }
-    assert!(
-        passed > 10 && failed > 10,
-        "{passed} passed, {failed} failed"
+async fn i11_an_mcp_call_that_was_cut_off_is_unknown_and_a_discovery_runs_again() {
+    let asking = |input: Value| {
+        flow_of(json!({"id": "a", "flow": {"step": {
+            "name": "ask", "node": "INTERACTION.ACT.MCP", "in": input,
+        }}}))
+    };
+    let started = || {
+        let ledger = Ledger::new(Kill::Never);
+        ledger
+            .kept
+            .lock()
+            .unwrap()
+            .insert("0".to_owned(), Kept::Started);
+        ledger
+    };
+    let call = json!({"id": "c-1", "name": "add", "arguments": {}});
+    let flow = asking(json!({"operation": "invoke", "server": "sums", "call": call}));
+    let answer = run(&flow, &Doubles::default(), &started())
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(answer["ask"]["operation"], "invoke");
+    let result = &answer["ask"]["result"];
+    assert_eq!(
+        (&result["callId"], &result["source"]),
+        (&json!("c-1"), &json!("sums:add"))
     );
+    assert_eq!(result["status"], "unknown");
+    assert_eq!(result["error"]["code"], "OUTCOME_UNKNOWN");
+    // Asked again, it is refused here: there is no MCP.
+    let flow = asking(json!({"operation": "discover"}));
+    let refused = run(&flow, &Doubles::default(), &started())
+        .await
+        .unwrap()
+        .unwrap_err();
+    assert!(refused.contains("not injected"), "{refused}");
 }

@@ -165,9 +165,9 @@ impl<'a> Run<'a> {
                 ended.map_err(|source| FlowError::journal(name, source))?;
                 return Ok(End::Error(error));
             }
-            End::Output(value) => json!({ "output": value }),
-            End::Skipped => json!({"skipped": true}),
-            End::Blocked(value) => json!({ "blocked": value }),
+            End::Output(value) => under("output", value),
+            End::Skipped => under("skipped", Value::Bool(true)),
+            End::Blocked(value) => under("blocked", value),
             End::Failed(failure) => json!({ "failed": failure }),
         };
         let ended = journal.ended(place, &kept).await;
@@ -234,6 +234,11 @@ impl End {
             Self::Error(error) => StepEnd::Error(error),
         }
     }
+}
+
+/// A mapping with one key, made without a copy of its value.
+pub(super) fn under(key: &str, value: Value) -> Value {
+    Value::Object([(key.to_owned(), value)].into_iter().collect())
 }
 
 pub(super) fn unreadable(name: &str) -> FlowError {

@@ -219,7 +219,9 @@ impl Ends {
             (Join::Race, end) | (Join::Any, end @ Ok(_)) => self.first = Some(end),
             (Join::All, Ok(output)) => self.add(number, output),
             (Join::AllSettled, Ok(output)) => {
-                self.add(number, json!({"status": "success", "value": output}));
+                let status = ("status".to_owned(), Value::from("success"));
+                let value = ("value".to_owned(), output);
+                self.add(number, Value::Object([status, value].into_iter().collect()));
             }
             (Join::AllSettled, Err(error)) => {
                 self.add(number, json!({"status": "failed", "error": error.report()}));

@@ -84,10 +84,11 @@ impl<'f, T> Together<'f, T> {
     fn poll(&mut self, task: &Context<'_>) -> Poll<(usize, T)> {
         // Before the numbers are looked at: who is woken from here on wakes this task again.
         *lock(&self.woken.task) = Some(task.waker().clone());
-        loop {
-            let number = lock(&self.woken.numbers).pop_front();
-            let Some(number) = number else {
-                return Poll::Pending;
+        // One that wakes itself must not keep the task here: it is polled again the next time.
+        let woken = lock(&self.woken.numbers).len();
+        for _ in 0..woken {
+            let Some(number) = lock(&self.woken.numbers).pop_front() else {
+                break;
             };
             // One that has ended may have been woken once more.
             let Some((future, waker)) = self.running.get_mut(&number) else {
@@ -99,5 +100,58 @@ impl<'f, T> Together<'f, T> {
                 return Poll::Ready((number, end));
             }
         }
+        if !lock(&self.woken.numbers).is_empty() {
+            task.waker().wake_by_ref();
+        }
+        Poll::Pending
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn x4_whoever_wakes_itself_lets_others_go_on() {
+        let polls = AtomicUsize::new(0);
+        let mut together = Together::new();
+        let eager = poll_fn(|task| {
+            polls.fetch_add(1, Ordering::SeqCst);
+            task.waker().wake_by_ref();
+            Poll::<()>::Pending
+        });
+        together.add(0, eager);
+        let others = async {
+            for _ in 0..10 {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::select! {
+            _ = together.next() => panic!("it never ends"),
+            () = others => {}
+        }
+        assert!(polls.load(Ordering::SeqCst) > 1, "it is polled again");
+    }
+
+    #[tokio::test]
+    async fn x4_each_is_taken_out_when_it_ends() {
+        let mut together = Together::new();
+        for number in [3, 1, 2] {
+            together.add(number, async move {
+                for _ in 0..number {
+                    tokio::task::yield_now().await;
+                }
+                number * 10
+            });
+        }
+        assert_eq!(together.len(), 3);
+        let mut ended = Vec::new();
+        while let Some(end) = together.next().await {
+            ended.push(end);
+        }
+        assert_eq!(ended, [(1, 10), (2, 20), (3, 30)]);
+        assert_eq!(together.len(), 0);
     }
 }

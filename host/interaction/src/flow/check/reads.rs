@@ -65,7 +65,8 @@ impl Reading<'_> {
                     .extend(places.iter().map(|(path, _)| path.clone()));
             }
             Node::Branch(branch) => {
-                self.expression("cond", &branch.cond, place)?;
+                let at = format!("cond of the branch at {place}");
+                self.expression(&at, &branch.cond, place)?;
                 self.perhaps(|reading| {
                     let before = reading.written.len();
                     reading.node(&branch.then, &place.child(0))?;
