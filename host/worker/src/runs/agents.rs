@@ -7,8 +7,10 @@
 
 use std::sync::Arc;
 
+use serde_json::json;
 use tidegate::flow::{AgentEnd, AgentStep, Agents};
 use tidegate::{BoxFuture, Caller, CancellationToken};
+use tidegate_contract::failure::host_failure;
 use tidegate_contract::{CallError, Failure, Status};
 
 use super::inside::Inside;
@@ -114,7 +116,8 @@ impl Dispatcher {
             credentials: Vec::new(),
             expires_ms: u64::MAX,
         };
-        let kept = self.shared.store.dispatch_soon(new).await?;
+        let started = json!({"step": step.name, "place": step.place.as_str()});
+        let kept = self.shared.store.dispatch_soon(new, started).await?;
         self.shared.service.dispatched(&kept, &self.run);
         if !is_inside {
             let agent = (self.caller.tenant.clone(), step.agent.to_owned());
@@ -146,12 +149,7 @@ impl Dispatcher {
 }
 
 fn end(outcome: Outcome) -> AgentEnd {
-    let failed = |code, message: &str| {
-        AgentEnd::Failed(tidegate_contract::failure::host_failure(
-            code,
-            message.to_owned(),
-        ))
-    };
+    let failed = |code, message: &str| AgentEnd::Failed(host_failure(code, message.to_owned()));
     match outcome {
         Outcome::Passed(value) => AgentEnd::Passed(value),
         Outcome::Blocked(value) => AgentEnd::Blocked(value),

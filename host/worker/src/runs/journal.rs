@@ -47,8 +47,8 @@ impl RunJournal {
     }
 
     fn event(&self, kind: &'static str, place: &Place) -> Option<(&'static str, Value)> {
-        let step = self.places.name(place.as_str())?;
-        Some((kind, json!({"step": step, "place": place.as_str()})))
+        let step = self.places.step(place.as_str())?;
+        Some((kind, json!({"step": step.name, "place": place.as_str()})))
     }
 
     async fn write(
@@ -86,7 +86,11 @@ impl Journal for RunJournal {
                 // The run is left where it stands, and goes on here after the next start.
                 std::future::pending::<()>().await;
             }
-            self.write(place, None, "step.started").await
+            match self.places.step(place.as_str()) {
+                // Its attempt is what is kept of its start.
+                Some(step) if step.is_agents => Ok(()),
+                _ => self.write(place, None, "step.started").await,
+            }
         })
     }
 

@@ -8,9 +8,18 @@ use crate::blueprint::Blueprint;
 use crate::error::WorkerError;
 use crate::step::LANES;
 
-/// The names of a flow's steps by their places, the numbers of iterations and lanes left out.
+/// The steps of a flow by their places, the numbers of iterations and lanes left out.
 #[derive(Debug, Default)]
-pub(super) struct Places(HashMap<String, String>);
+pub(super) struct Places(HashMap<String, Stands>);
+
+/// A step at a place.
+#[derive(Debug)]
+pub(super) struct Stands {
+    /// Its name.
+    pub(super) name: String,
+    /// Whether it is given to an agent.
+    pub(super) is_agents: bool,
+}
 
 impl Places {
     pub(super) fn of(blueprint: &Blueprint) -> Self {
@@ -19,8 +28,8 @@ impl Places {
         places
     }
 
-    /// The name of the step at a place; `None` for what is no step.
-    pub(super) fn name(&self, place: &str) -> Option<&str> {
+    /// The step at a place; `None` for what is no step.
+    pub(super) fn step(&self, place: &str) -> Option<&Stands> {
         let mut pattern = String::with_capacity(place.len());
         let mut is_inside = false;
         for c in place.chars() {
@@ -30,15 +39,15 @@ impl Places {
             }
             is_inside |= c == '[';
         }
-        self.0.get(&pattern).map(String::as_str)
+        self.0.get(&pattern)
     }
 
     fn add(&mut self, node: &Node, place: String) {
         match node {
-            Node::Step(step) => self.step(step, place),
+            Node::Step(step) => self.stands(step, place),
             Node::Graph(steps) => {
                 for (at, step) in steps.iter().enumerate() {
-                    self.step(step, format!("{place}.{at}"));
+                    self.stands(step, format!("{place}.{at}"));
                 }
             }
             _ => {
@@ -49,8 +58,12 @@ impl Places {
         }
     }
 
-    fn step(&mut self, step: &Step, place: String) {
-        self.0.insert(place, step.name.as_str().to_owned());
+    fn stands(&mut self, step: &Step, place: String) {
+        let stands = Stands {
+            name: step.name.as_str().to_owned(),
+            is_agents: matches!(step.work, Work::Agent(_)),
+        };
+        self.0.insert(place, stands);
     }
 }
 

@@ -5,8 +5,15 @@
     reason = "a test that can't go on ends; this program is nothing but tests"
 )]
 
+mod blueprints;
+mod claims;
 mod credentials;
+mod durable;
+mod events;
 mod files;
 mod fixture;
+mod flows;
+mod inside;
 mod outputs;
+mod shop;
 mod submits;

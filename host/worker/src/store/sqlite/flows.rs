@@ -203,7 +203,11 @@ pub(super) fn places(
     connection: &Connection,
     run: &str,
 ) -> Result<Vec<(String, bool)>, StoreError> {
-    let query = "SELECT place, value IS NOT NULL AS has_ended FROM journal WHERE run = ?1";
+    // Of a step that an agent does, its attempts say that it has started.
+    let query = "SELECT place, value IS NOT NULL AS has_ended FROM journal WHERE run = ?1
+         UNION ALL
+         SELECT DISTINCT place, 0 FROM attempts WHERE run = ?1 AND place IS NOT NULL
+             AND place NOT IN (SELECT place FROM journal WHERE run = ?1)";
     reads::rows(connection, query, [run], |row| {
         let has_ended: i64 = reads::column(row, "has_ended")?;
         Ok((reads::column(row, "place")?, has_ended != 0))

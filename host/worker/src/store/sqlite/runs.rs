@@ -37,11 +37,16 @@ impl SqliteStore {
             .write(move |connection| flows::finish(connection, &run, (status, outcome.as_ref())))
     }
 
-    /// Keeps an attempt that a flow dispatches.
-    pub(crate) async fn dispatch_soon(&self, attempt: NewAttempt) -> Result<Kept, StoreError> {
-        let dispatch = self
-            .writer
-            .write_soon(move |connection| writes::dispatch(connection, &attempt));
+    /// Keeps an attempt that a flow dispatches, in one commit with the start of its step.
+    pub(crate) async fn dispatch_soon(
+        &self,
+        attempt: NewAttempt,
+        started: Value,
+    ) -> Result<Kept, StoreError> {
+        let dispatch = self.writer.write_soon(move |connection| {
+            events::record(connection, &attempt.run, "step.started", started)?;
+            writes::dispatch(connection, &attempt)
+        });
         dispatch.await
     }
 
