@@ -159,7 +159,12 @@ impl Runs {
                 ..caller.clone()
             },
         };
-        self.shared.store.begin_run(&run, plan.text())?;
+        // Before anybody else can find it in the store.
+        let token = self.shared.runs_here(&run.id).unwrap_or_default();
+        if let Err(error) = self.shared.store.begin_run(&run, plan.text()) {
+            self.shared.running().remove(&run.id);
+            return Err(error.into());
+        }
         if let Some(root) = root {
             self.shared.service.attach(&run.id, root);
         }
@@ -167,7 +172,7 @@ impl Runs {
             task: run.task,
             run: run.id,
         };
-        self.start(launched.run.clone(), plan);
+        self.start(launched.run.clone(), plan, token);
         Ok(launched)
     }
 
@@ -181,8 +186,8 @@ impl Runs {
         let shared = Arc::clone(&self.shared);
         let plans = self.shared.blocking(move || shared.take_up()).await??;
         let count = plans.len();
-        for (run, plan) in plans {
-            self.start(run, plan);
+        for (run, plan, token) in plans {
+            self.start(run, plan, token);
         }
         Ok(count)
     }
@@ -296,9 +301,7 @@ impl Runs {
         }
     }
 
-    fn start(&self, run: String, plan: Plan) {
-        let token = CancellationToken::new();
-        self.shared.running().insert(run.clone(), token.clone());
+    fn start(&self, run: String, plan: Plan, token: CancellationToken) {
         let shared = Arc::clone(&self.shared);
         self.tasks.spawn(drive::drive(shared, run, plan, token));
     }
@@ -320,6 +323,18 @@ impl Tasks {
 impl Shared {
     fn running(&self) -> std::sync::MutexGuard<'_, HashMap<String, CancellationToken>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes that a run goes on here and gives the token that ends it; `None` where it was noted
+    /// before.
+    fn runs_here(&self, run: &str) -> Option<CancellationToken> {
+        let mut running = self.running();
+        if running.contains_key(run) {
+            return None;
+        }
+        let token = CancellationToken::new();
+        running.insert(run.to_owned(), token.clone());
+        Some(token)
     }
 
     /// Runs what blocks its thread on one that may.

@@ -26,6 +26,9 @@ const RESULT: JsonBounds = JsonBounds {
     depth: MAX_DEPTH - 8,
 };
 
+/// A run that goes on here: its id, its plan, and what ends it.
+pub(super) type TakenUp = (String, Plan, CancellationToken);
+
 /// Runs a flow to its end, unless it is closed before.
 pub(super) async fn drive(shared: Arc<Shared>, run: String, plan: Plan, cancel: CancellationToken) {
     let (status, outcome) = match walk(&shared, &run, plan, cancel).await {
@@ -172,10 +175,13 @@ impl Shared {
 
     /// The runs that are open in the store, with their folders attached and their files made again. A
     /// run that can't be read ends as failed.
-    pub(super) fn take_up(&self) -> Result<Vec<(String, Plan)>, WorkerError> {
+    pub(super) fn take_up(&self) -> Result<Vec<TakenUp>, WorkerError> {
         let mut plans = Vec::new();
         for record in self.store.open_records()? {
             let run = record.run;
+            let Some(token) = self.runs_here(&run.id) else {
+                continue;
+            };
             let plan = record
                 .plan
                 .and_then(|text| Plan::read(&text, &run.tenant, &run.id));
@@ -183,6 +189,7 @@ impl Shared {
                 let reason = "what was kept of the run can't be read".to_owned();
                 let error = fault(&CallError::HostFault { reason });
                 self.finish(&run.id, RunStatus::Failed, error)?;
+                self.running().remove(&run.id);
                 continue;
             };
             match self.root(&run) {
@@ -193,7 +200,7 @@ impl Shared {
             for warning in self.service.restore(&run)? {
                 tracing::warn!("{warning}");
             }
-            plans.push((run.id, plan));
+            plans.push((run.id, plan, token));
         }
         Ok(plans)
     }
