@@ -1,10 +1,12 @@
-//! Attempts of worker steps: what a worker fetches, what it sends back, and what is kept of both.
+//! Runs whose steps outlive the process: what a worker fetches, what it sends back, and what is kept
+//! of both.
 //!
-//! A run hands a step out as an attempt with credentials of its own. The worker fetches a payload,
-//! stages named parts, and completes the attempt with one submit; what was acknowledged survives a
-//! crash of the machine, and files for the next reader are written from it.
+//! [`runs::Runs`] runs the flow of a blueprint. A step that is given to an agent becomes an attempt
+//! with credentials of its own, or one that a worker component does inside of the host. The worker
+//! fetches a payload, stages named parts, and completes the attempt with one submit; what was
+//! acknowledged survives a crash of the machine, and files for the next reader are written from it.
 //!
-//! This crate must never know of HTTP, of wasmtime, or of which step comes next.
+//! This crate must never know of HTTP, of wasmtime, or of which step comes next: that is the flow's.
 //!
 //! ```
 //! use std::sync::Arc;

@@ -23,9 +23,8 @@ use crate::verdict::{Contract, Ending};
 mod records;
 mod sqlite;
 
-pub use records::{
-    Access, AttemptRecord, Claim, Event, Kept, Reach, Reading, RunRecord, RunStatus,
-};
+pub use records::{Access, Event, Kept, Reach, Reading, RunStatus};
+pub(crate) use records::{AttemptRecord, Claim, RunRecord};
 pub use sqlite::{EVENTS, SqliteStore};
 
 /// The largest system prompt or directive.

@@ -7,6 +7,7 @@
 //! `TIDEGATE_CRASH_ROUNDS` says how many children there are; 20 where it is not set.
 #![expect(
     clippy::unwrap_used,
+    clippy::indexing_slicing,
     reason = "a test that can't go on ends; this program is nothing but one"
 )]
 
@@ -158,7 +159,7 @@ impl House {
     }
 
     /// Does every step of an agent that comes, and says what was acknowledged.
-    async fn work(&self, agent: &str, said: impl Fn(String)) {
+    async fn work(&self, agent: &str, said: impl Fn(&str)) {
         let (tenant, token) = (Tenant::default(), CancellationToken::new());
         loop {
             let claimed = self.runs.claim(&tenant, agent, 60_000, &token);
@@ -168,7 +169,7 @@ impl House {
         }
     }
 
-    fn complete(&self, claimed: &Claimed, said: &impl Fn(String)) {
+    fn complete(&self, claimed: &Claimed, said: &impl Fn(&str)) {
         let Claimed {
             run, step, attempt, ..
         } = claimed;
@@ -180,13 +181,13 @@ impl House {
         let text = body(run, step);
         let (part, text) = (format!("{step}.part"), text.as_bytes());
         self.service.artifact(caller(), &part, text).unwrap();
-        said(format!("part {run} {step} {attempt}"));
+        said(&format!("part {run} {step} {attempt}"));
         let submit = Submit {
             body: text,
             ..Submit::default()
         };
         self.service.submit(caller(), submit).unwrap();
-        said(format!("submit {run} {step} {attempt}"));
+        said(&format!("submit {run} {step} {attempt}"));
     }
 
     /// Follows a run to its end.
@@ -197,7 +198,7 @@ impl House {
     }
 }
 
-fn acknowledge(line: String) {
+fn acknowledge(line: &str) {
     let line = format!("{line}\n");
     io::stdout().lock().write_all(line.as_bytes()).unwrap();
 }
@@ -218,7 +219,7 @@ async fn run_until_killed(folder: &Path) {
         tasks.spawn(async move {
             for count in 0_u64.. {
                 let run = house.launch(&format!("{}-{lane}-{count}", ambient::random_id()));
-                acknowledge(format!("launch {run}"));
+                acknowledge(&format!("launch {run}"));
                 house.ended(&run).await;
             }
         });
@@ -295,7 +296,7 @@ async fn i10_nothing_acknowledged_is_lost_and_nothing_done_twice() {
     let mut workers = tokio::task::JoinSet::new();
     for agent in AGENTS {
         let house = Arc::clone(&house);
-        workers.spawn(async move { house.work(agent, drop).await });
+        workers.spawn(async move { house.work(agent, |_said| {}).await });
     }
     for run in &said.launched {
         check_run(&house, &said, &house.ended(run).await);

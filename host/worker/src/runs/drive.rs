@@ -97,6 +97,8 @@ async fn walk(
         {
             None
         }
+        // A fanout may hide what closed it; what the flow came to by itself is in the journal.
+        Err(_) if shared.closing.is_cancelled() => None,
         Ok((result, _context)) => Some(within_bounds(result.unwrap_or(Value::Null))),
         Err(error) => Some(Err(error_of(&error))),
     }

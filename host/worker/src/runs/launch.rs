@@ -68,9 +68,15 @@ impl LaunchRequest {
             path.as_deref()
                 .map_or(Ok(()), |path| check_path(key, path))?;
         }
+        let mut bytes = 0_usize;
         for value in self.init_ctx.values() {
-            json::check(value, &VALUE_BOUNDS)
-                .map_err(|error| misfit("init_ctx", &error.to_string()))?;
+            let measured = json::measure(value, &VALUE_BOUNDS);
+            let measured = measured.map_err(|error| invalid(format!("`init_ctx`: {error}")))?;
+            bytes = bytes.saturating_add(measured);
+        }
+        if bytes > VALUE_BOUNDS.bytes {
+            let most = format!("an object of at most {} bytes", VALUE_BOUNDS.bytes);
+            return Err(misfit("init_ctx", &most));
         }
         let contracts = |agent: &AgentName| {
             let contract = self.blueprint.agent(agent.as_str())?.verdict.as_ref()?;

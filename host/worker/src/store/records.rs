@@ -136,51 +136,51 @@ pub struct Kept {
 
 /// A run as its operator sees it.
 #[derive(Clone, Debug)]
-pub struct RunRecord {
+pub(crate) struct RunRecord {
     /// The run.
-    pub run: Run,
+    pub(crate) run: Run,
     /// How it stands.
-    pub status: RunStatus,
+    pub(crate) status: RunStatus,
     /// What its flow is made of, as JSON text; `None` where attempts are all there is of it.
-    pub plan: Option<String>,
+    pub(crate) plan: Option<String>,
     /// The result of a completed run, the error of a failed one.
-    pub outcome: Option<Value>,
+    pub(crate) outcome: Option<Value>,
     /// When it was started, in milliseconds since 1970.
-    pub created_ms: u64,
+    pub(crate) created_ms: u64,
     /// When it ended.
-    pub ended_ms: Option<u64>,
+    pub(crate) ended_ms: Option<u64>,
 }
 
 /// An attempt as its operator sees it: nothing that was sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AttemptRecord {
+pub(crate) struct AttemptRecord {
     /// Its id.
-    pub id: AttemptId,
+    pub(crate) id: AttemptId,
     /// Its step.
-    pub step: StepKey,
+    pub(crate) step: StepKey,
     /// Which attempt of the step, from 1.
-    pub number: u32,
+    pub(crate) number: u32,
     /// Who does it.
-    pub agent: String,
+    pub(crate) agent: String,
     /// Where it stands.
-    pub state: State,
+    pub(crate) state: State,
     /// How its worker comes by it.
-    pub reach: Reach,
+    pub(crate) reach: Reach,
     /// Why it failed.
-    pub failure: Option<Failure>,
+    pub(crate) failure: Option<Failure>,
 }
 
 /// A waiting attempt that is claimed now.
 #[derive(Clone, Debug)]
-pub struct Claim<'a> {
+pub(crate) struct Claim<'a> {
     /// Whose runs are looked at.
-    pub tenant: &'a Tenant,
+    pub(crate) tenant: &'a Tenant,
     /// The agent that asks for work.
-    pub agent: &'a str,
+    pub(crate) agent: &'a str,
     /// The credential that will mean the attempt.
-    pub credential: CredentialDigest,
+    pub(crate) credential: CredentialDigest,
     /// Now, in milliseconds since 1970.
-    pub now_ms: u64,
+    pub(crate) now_ms: u64,
 }
 
 /// Something that happened in a run.

@@ -267,3 +267,51 @@ async fn gap9_a_refused_body_is_no_output_also_when_the_run_is_given_up() {
     let view = shop.ended(&run).await;
     assert_eq!((view.status, view.result), (RunStatus::Cancelled, None));
 }
+
+#[test]
+fn c8_what_a_launch_holds_is_bounded() {
+    let agent = |key: &str, value: Value| with(&format!("/blueprint/agents/plan/{key}"), value);
+    let texts = |count: usize, bytes: usize| json!(vec!["v".repeat(bytes); count]);
+    let verdict = |values| agent("verdict", json!({"channel": "body", "values": values}));
+    let agents = |count: usize| {
+        let named = |n| (format!("a{n}"), json!({}));
+        let all: serde_json::Map<_, _> = (0..count - 2).map(named).collect();
+        let mut launch = with("/blueprint/id", json!("x"));
+        let declared = launch["blueprint"]["agents"].as_object_mut().unwrap();
+        declared.extend(all);
+        launch
+    };
+    let whole = agent("system", json!("")).to_string().len();
+    let blueprint_bytes = |bytes: usize| {
+        let around = json!({"blueprint": {}}).to_string().len() - 2;
+        agent("system", json!("s".repeat(bytes + around - whole)))
+    };
+    let mib = 1024 * 1024;
+    let bounds: [(usize, &dyn Fn(usize) -> Value); 5] = [
+        (64, &|n| verdict(texts(n, 1))),
+        (256, &|n| verdict(texts(1, n))),
+        (256, &agents),
+        (64, &|n| agent("worker", json!("w".repeat(n)))),
+        (2 * mib, &blueprint_bytes),
+    ];
+    for (limit, launch) in bounds {
+        for (size, fits) in [(limit - 1, true), (limit, true), (limit + 1, false)] {
+            let read = LaunchRequest::from_value(launch(size));
+            assert_eq!(read.is_ok(), fits, "{size} of {limit}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn c8_the_input_of_a_launch_has_1_mib_at_most() {
+    let shop = Shop::new();
+    let mib = 1024 * 1024;
+    for (size, fits) in [(mib - 1, true), (mib, true), (mib + 1, false)] {
+        // Two texts in their quotes.
+        let launch = with(
+            "/init_ctx",
+            json!({"a": "x".repeat(size - 14), "b": "0123456789"}),
+        );
+        assert_eq!(shop.try_launch(&me(), launch).is_ok(), fits, "{size}");
+    }
+}

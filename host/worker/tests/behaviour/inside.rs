@@ -51,7 +51,8 @@ async fn shop() -> Shop {
 }
 
 fn agents(more: Value) -> Value {
-    let mut agents = json!({"inside": more});
+    let mut agents = json!({});
+    agents["inside"] = more;
     agents["inside"]["worker"] = json!("probe");
     agents
 }
@@ -63,7 +64,7 @@ fn step(prompt: Value) -> Value {
 }
 
 #[tokio::test]
-async fn i9_twin_a_value_and_parts_fold_as_from_outside_and_files_are_written() {
+async fn twin_i9_a_value_and_parts_fold_as_from_outside_and_files_are_written() {
     let shop = shop().await;
     let prompt = json!({"do": "raw", "text": "{\"n\": 1}", "parts": [["plan.md", "# one"], ["plan.md", "# two"]]});
     let run = shop.launch(&[step(prompt)], &agents(json!({})));
@@ -80,7 +81,7 @@ async fn i9_twin_a_value_and_parts_fold_as_from_outside_and_files_are_written() 
 }
 
 #[tokio::test]
-async fn i9_twin_the_view_is_the_same_without_pointers_and_absent_keys_stay_away() {
+async fn twin_i9_the_view_is_the_same_without_pointers_and_absent_keys_stay_away() {
     let shop = shop().await;
     let tell = json!({"do": "tell"});
     let run = shop.launch(
@@ -112,7 +113,7 @@ async fn i9_twin_the_view_is_the_same_without_pointers_and_absent_keys_stay_away
 }
 
 #[tokio::test]
-async fn i9_i7_twin_both_channels_work_and_a_violation_fails_the_attempt_with_its_reason() {
+async fn twin_i9_i7_both_channels_work_and_a_violation_fails_the_attempt_with_its_reason() {
     let shop = shop().await;
     let body = agents(json!({"verdict": {"channel": "body", "values": ["PASS"]}}));
     let part = agents(json!({"verdict": {"channel": "part", "values": ["PASS"]}}));
@@ -151,7 +152,7 @@ async fn i9_i7_twin_both_channels_work_and_a_violation_fails_the_attempt_with_it
 }
 
 #[tokio::test]
-async fn i9_i8_twin_parts_are_under_the_rules_of_http() {
+async fn twin_i9_i8_parts_are_under_the_rules_of_http() {
     let shop = shop().await;
     let long = "a".repeat(256);
     let prompt = json!({"do": "tell", "not_utf8": "bytes", "part_bytes": 2 * 1024 * 1024 + 1,
@@ -179,7 +180,7 @@ async fn i9_i8_twin_parts_are_under_the_rules_of_http() {
 }
 
 #[tokio::test]
-async fn i9_i8_twin_a_strict_policy_fails_the_step_over_a_bad_name() {
+async fn twin_i9_i8_a_strict_policy_fails_the_step_over_a_bad_name() {
     let shop = shop().await;
     let prompt = json!({"do": "raw", "text": "1", "parts": [["a/b", "x"]]});
     let mut launch = json!({"blueprint": blueprint(&[step(prompt)], &agents(json!({})))});
@@ -213,7 +214,7 @@ async fn gap13_a_worker_inside_is_bounded_and_its_failure_is_the_steps() {
 }
 
 #[tokio::test]
-async fn i10_twin_an_interrupted_worker_is_started_anew_with_no_parts_of_before() {
+async fn twin_i10_an_interrupted_worker_is_started_anew_with_no_parts_of_before() {
     let shop = shop().await;
     let prompt = json!({"do": "sleep", "ms": 300, "parts": [["p", "x"]]});
     let run = shop.launch(&[step(prompt)], &agents(json!({})));
@@ -231,7 +232,7 @@ async fn i10_twin_an_interrupted_worker_is_started_anew_with_no_parts_of_before(
 }
 
 #[tokio::test]
-async fn i10_twin_a_cancel_and_a_rekick_end_the_worker_inside() {
+async fn twin_i10_a_cancel_and_a_rekick_end_the_worker_inside() {
     let shop = shop().await;
     let prompt = json!({"do": "sleep", "ms": 600_000, "parts": [["p", "x"]]});
     let run = shop.launch(&[step(prompt)], &agents(json!({})));
@@ -255,4 +256,32 @@ async fn i10_twin_a_cancel_and_a_rekick_end_the_worker_inside() {
         .map(|attempt| attempt.state)
         .collect();
     assert_eq!(states, ["superseded", "cancelled"]);
+}
+
+#[tokio::test]
+async fn twin_i9_the_context_is_what_a_worker_outside_is_told_but_for_the_pointers() {
+    let shop = shop().await;
+    let mut agents =
+        agents(json!({"ctx": {"tone": "dry"}, "context_policy": {"exclude": ["run_id"]}}));
+    agents["outside"] = json!({"ctx": {"tone": "dry"}, "context_policy": {"exclude": ["run_id"]}});
+    let nodes = [
+        step(json!({"do": "tell"})),
+        crate::shop::ask("outside", json!("")),
+        // What an earlier step gave comes by the step's own input.
+        json!({"step": {"name": "last", "agent": "inside", "in": {
+            "do": "raw", "text": "null", "parts": [["was", {"$path": "$.outside"}]],
+        }}}),
+    ];
+    let mut launch = json!({"blueprint": blueprint(&nodes, &agents), "task_metadata": {"n": 1}});
+    launch["work_dir"] = json!(shop.work_dir());
+    let run = shop.try_launch(&me(), launch).unwrap();
+    let outside = shop.claim("outside").await;
+    let mut told = json!(shop.prompt(&outside).unwrap().context);
+    assert!(told["steps"].is_array());
+    shop.submit(&outside, "from outside").unwrap();
+    let result = shop.ended(&run).await.result.unwrap();
+    told.as_object_mut().unwrap().shift_remove("steps");
+    told["agent"] = json!("inside");
+    assert_eq!(result["inside"]["context"], told);
+    assert_eq!(result["last"]["parts"]["was"], "from outside");
 }

@@ -2,11 +2,13 @@
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
+    clippy::indexing_slicing,
     reason = "a test that can't go on ends; this program is nothing but tests"
 )]
 
 mod blueprints;
 mod claims;
+mod contract;
 mod credentials;
 mod durable;
 mod events;
