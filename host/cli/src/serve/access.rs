@@ -113,11 +113,12 @@ impl Access {
     fn look_up(&self, text: &str, request: &Request) -> Result<Option<&Holder>, Refused> {
         let throttle = || self.throttle.lock().unwrap_or_else(PoisonError::into_inner);
         let (peer, now_ms) = (peer(request), ambient::now_ms());
-        throttle()
-            .check(&peer.0, now_ms)
-            .map_err(|retry_after_ms| WorkerError::Throttled { retry_after_ms })?;
+        // A right token is let in however many wrong ones came from its address, which may be a
+        // proxy's: what is held up is guessing.
         let found = self.tokens.holder(text);
         if found.is_none() {
+            let held_up = throttle().check(&peer.0, now_ms);
+            held_up.map_err(|retry_after_ms| WorkerError::Throttled { retry_after_ms })?;
             throttle().count_failure(&peer.0, now_ms);
         }
         Ok(found)

@@ -57,8 +57,7 @@ impl Door {
         request: http::Request<Incoming>,
         (ends, gate): (Ends, Arc<Gate>),
     ) -> Response {
-        gate.set_busy(true);
-        let _idle_again = Busy(&gate);
+        let _busy = gate.request();
         // Earlier requests of the connection may be on their way still, so it is this one's only where
         // it stands in the place of the refused one.
         let is_substitute = request.method() == REFUSED;
@@ -73,6 +72,7 @@ impl Door {
         }
         let (mut parts, body) = request.into_parts();
         parts.extensions.insert(ends.peer);
+        parts.extensions.insert(gate);
         match router.call(http::Request::from_parts(parts, body)).await {
             Ok(response) => response,
             Err(never) => match never {},
@@ -138,13 +138,4 @@ pub(super) async fn counted(
     let elapsed_us = started.elapsed().as_micros();
     tracing::debug!(route, elapsed_us, "took");
     response
-}
-
-/// Marks a connection as idle again, whether its request was answered or given up.
-struct Busy<'a>(&'a Gate);
-
-impl Drop for Busy<'_> {
-    fn drop(&mut self) {
-        self.0.set_busy(false);
-    }
 }

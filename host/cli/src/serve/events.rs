@@ -20,6 +20,7 @@ use tidegate_worker::store::Event;
 
 use super::answer;
 use super::door::Door;
+use super::framing::Busy;
 use super::refused::Refused;
 
 /// The type of a stream of events.
@@ -43,8 +44,11 @@ pub(super) fn last_seen(fields: &HeaderMap) -> Result<Option<u64>, Refused> {
 }
 
 /// The answer that goes on until the run has ended, the service stops, or the client goes away.
-pub(super) fn stream(door: &Arc<Door>, events: Events) -> Response {
-    let stream = Stream(Some(Box::pin(next(Arc::clone(door), events))));
+pub(super) fn stream(door: &Arc<Door>, events: Events, busy: Option<Busy>) -> Response {
+    let stream = Stream {
+        step: Some(Box::pin(next(Arc::clone(door), events))),
+        _busy: busy,
+    };
     answer::with_type(Response::new(Body::new(stream)), TYPE)
 }
 
@@ -77,7 +81,10 @@ fn text(event: &Event) -> Bytes {
 }
 
 /// A body that makes its next piece when the last one has been taken.
-struct Stream(Option<Pin<Box<dyn Future<Output = Made> + Send>>>);
+struct Stream {
+    step: Option<Pin<Box<dyn Future<Output = Made> + Send>>>,
+    _busy: Option<Busy>,
+}
 
 impl http_body::Body for Stream {
     type Data = Bytes;
@@ -88,13 +95,13 @@ impl http_body::Body for Stream {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         let this = self.get_mut();
-        let Some(step) = &mut this.0 else {
+        let Some(step) = &mut this.step else {
             return Poll::Ready(None);
         };
         let made = ready!(step.as_mut().poll(context));
-        this.0 = None;
+        this.step = None;
         Poll::Ready(made.map(|(text, (door, events))| {
-            this.0 = Some(Box::pin(next(door, events)));
+            this.step = Some(Box::pin(next(door, events)));
             Ok(Frame::data(text))
         }))
     }

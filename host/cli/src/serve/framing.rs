@@ -8,7 +8,7 @@
 
 use std::io;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
@@ -38,14 +38,39 @@ const SUBSTITUTE: &[u8] = b"REFUSED / HTTP/1.1\r\nHost: localhost\r\nConnection:
 /// What a connection's two halves, the socket's and the requests', tell each other.
 #[derive(Debug, Default)]
 pub(super) struct Gate {
-    is_busy: AtomicBool,
+    /// Requests that were let through and are worked on, and answers that go on.
+    busy: AtomicUsize,
     refusal: Mutex<Option<Refusal>>,
 }
 
+/// While it is there the connection is not idle.
+#[derive(Debug)]
+pub(super) struct Busy(Arc<Gate>);
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.busy.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 impl Gate {
-    /// That a request is worked on, or is not any more.
-    pub(super) fn set_busy(&self, is_busy: bool) {
-        self.is_busy.store(is_busy, Ordering::Relaxed);
+    /// Takes over a request that was let through.
+    pub(super) fn request(self: &Arc<Self>) -> Busy {
+        Busy(Arc::clone(self))
+    }
+
+    /// Says that an answer goes on after its head.
+    pub(super) fn answer(self: &Arc<Self>) -> Busy {
+        self.let_through();
+        Busy(Arc::clone(self))
+    }
+
+    fn let_through(&self) {
+        self.busy.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn is_busy(&self) -> bool {
+        self.busy.load(Ordering::Relaxed) > 0
     }
 
     /// Why the last head was refused, once.
@@ -161,7 +186,7 @@ impl<S> Framed<S> {
     fn pass(&mut self, head: Bytes, framing: Framing) {
         self.passed = head;
         self.is_new = false;
-        self.gate.set_busy(true);
+        self.gate.let_through();
         self.place = match framing {
             Framing::Nothing => Place::Head { seen: 0 },
             Framing::Length(length) => Place::Body(length),
@@ -178,13 +203,15 @@ impl<S> Framed<S> {
         *place = Some(refusal);
         drop(place);
         self.passed = Bytes::from_static(SUBSTITUTE);
+        self.gate.let_through();
         self.arrived = BytesMut::new();
         self.place = Place::Refused;
     }
 
     /// Whether it took too long until the next head came, or came whole.
     fn is_late(&mut self, context: &mut Context<'_>) -> bool {
-        if !matches!(self.place, Place::Head { .. }) || self.gate.is_busy.load(Ordering::Relaxed) {
+        let is_between = matches!(self.place, Place::Head { .. }) && self.stall.is_none();
+        if !is_between || self.gate.is_busy() {
             return false;
         }
         let is_idle = self.arrived.is_empty() && !self.is_new;

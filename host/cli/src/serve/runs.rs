@@ -15,6 +15,7 @@ use tidegate_worker::runs::{LaunchRequest, Runs};
 use tidegate_worker::token::Verb;
 
 use super::door::Door;
+use super::framing::Gate;
 use super::refused::Refused;
 use super::worker::{Path, segment, sent};
 use super::{answer, calls, events, query};
@@ -82,7 +83,8 @@ pub(super) async fn follow(State(door): State<Arc<Door>>, path: Path, request: R
             events::TYPE,
         ));
     }
-    Ok(events::stream(&door, events))
+    let gate = request.extensions().get::<Arc<Gate>>();
+    Ok(events::stream(&door, events, gate.map(Gate::answer)))
 }
 
 /// `POST /v1/runs/{id}/cancel`.
