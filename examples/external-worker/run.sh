@@ -47,7 +47,7 @@ worker POST /v1/worker/submit --data-binary 'One page for each reader.'
 # The splitter: reads the files that the service made of it, and submits JSON.
 claim splitter
 payload=$(worker GET /v1/worker/prompt)
-for pointer in plan plan/plan.md; do
+for pointer in draft draft/plan.md; do
     file=$(printf '%s' "$payload" | jq -re --arg name "$pointer" \
         '.context.steps[] | select(.name == $name) | .file_path')
     echo "--- $pointer"

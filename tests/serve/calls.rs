@@ -39,7 +39,7 @@ fn l3_a_call_answers_its_result_whatever_its_status() {
 
 #[test]
 fn e_each_refusal_has_its_number() {
-    let service = misbehaving(&["tool=spin", "tool=trap"]);
+    let service = misbehaving(&["tool=spin", "tool=panic", "tool=unsafe_error"]);
     for (call, status, code) in [
         (json!({"name": "spin"}), 400, "INVALID_CALL"),
         (json!({"arguments": {}}), 400, "INVALID_CALL"),
@@ -69,11 +69,37 @@ fn e_each_refusal_has_its_number() {
         let answer = service.call(&call);
         answer.is(status, code);
     }
-    let result = service.call(&json!({"name": "trap", "arguments": {}}));
+    let result = service.call(&json!({"name": "panic", "arguments": {}}));
     assert_eq!(result.is(200, "").json()["error"]["code"], "TOOL_TRAPPED");
-    let open = misbehaving(&["tool=*"]);
+    let broken = service.call(&json!({"name": "unsafe_error", "arguments": {}}));
+    broken.is(502, "INVALID_RESULT");
+    let open = misbehaving(&["tool=nothing"]);
     let unknown = open.call(&json!({"name": "nothing", "arguments": {}}));
     unknown.is(404, "UNKNOWN_TOOL");
+}
+
+#[test]
+fn x2_a_call_that_finds_no_room_is_429() {
+    let plugin = root().join("guests/dist/misbehave.wasm");
+    let plugin = plugin.canonicalize().unwrap();
+    let mut options = vec!["-vv", "--plugin", plugin.to_str().unwrap()];
+    options.extend(["--allow", "tool=spin"]);
+    for limit in [
+        "queue=0",
+        "concurrency=1",
+        "cpu_ms=3600000",
+        "deadline_ms=3600000",
+    ] {
+        options.extend(["--limit", limit]);
+    }
+    let service = Service::start(&options);
+    let call = json!({"name": "spin", "arguments": {}});
+    let request = Request::post("/v1/calls").bearer(&service.token());
+    let mut running = service.connect();
+    running.start(&request.json(&call));
+    assert!(service.says("instantiate: done"), "{}", service.said());
+    let answer = service.call(&call);
+    assert_eq!(answer.is(429, "QUEUE_FULL").field("retry-after"), Some("1"));
 }
 
 #[test]

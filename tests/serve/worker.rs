@@ -22,7 +22,7 @@ fn two_steps() -> Value {
         "id": "two",
         "flow": {"seq": [
             step("plan", "planner", json!("plan it")),
-            step("build", "builder", json!({"$path": "$.plan.out"})),
+            step("build", "builder", json!("build it")),
         ]},
         "agents": {"planner": {}, "builder": {}},
     })
@@ -59,10 +59,10 @@ fn out_parts_and_the_final_body_become_the_next_steps_files() {
     let planner = house.claim("planner");
     let plan = "# Plan\r\n\tcaf\u{e9}";
     house
-        .post(&planner, "artifact?name=plan.md", "first")
+        .post(&planner, "artifact?name=notes.md", "first")
         .is(204, "");
     house
-        .post(&planner, "artifact?name=plan.md", plan)
+        .post(&planner, "artifact?name=notes.md", plan)
         .is(204, "");
     let done = house.post(&planner, "submit", "done");
     assert_eq!(
@@ -71,8 +71,8 @@ fn out_parts_and_the_final_body_become_the_next_steps_files() {
     );
     let builder = house.claim("builder");
     let payload = house.get(&builder, "prompt").json();
-    assert_eq!(payload["prompt"], "done");
-    for (name, text) in [("plan", "done"), ("plan/plan.md", plan)] {
+    assert_eq!(payload["prompt"], "build it");
+    for (name, text) in [("plan", "done"), ("plan/notes.md", plan)] {
         let pointer = pointer(&payload, name);
         let url = pointer["content_url"].as_str().unwrap();
         let served = house.get(&builder, url.strip_prefix("/v1/worker/").unwrap());

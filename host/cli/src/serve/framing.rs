@@ -210,8 +210,18 @@ impl<S> Framed<S> {
 
     /// Whether it took too long until the next head came, or came whole.
     fn is_late(&mut self, context: &mut Context<'_>) -> bool {
-        let is_between = matches!(self.place, Place::Head { .. }) && self.stall.is_none();
-        if !is_between || self.gate.is_busy() {
+        if !matches!(self.place, Place::Head { .. }) {
+            return false;
+        }
+        if self.gate.is_busy() || self.stall.is_some() {
+            // Nobody asks again when the work is done, so that is looked for after a while.
+            let now = Instant::now();
+            let set = self.timer.as_ref().map(|timer| timer.deadline());
+            let idle = Duration::from_millis(self.limits.idle_ms);
+            let again = set.filter(|until| *until > now).unwrap_or(now + idle);
+            if wait(&mut self.timer, again, context).is_ready() {
+                context.waker().wake_by_ref();
+            }
             return false;
         }
         let is_idle = self.arrived.is_empty() && !self.is_new;
