@@ -3,6 +3,7 @@
 mod acting;
 mod admission;
 mod agents;
+mod artifacts;
 mod audit;
 mod checks;
 mod control;
@@ -20,3 +21,4 @@ mod refused;
 mod seed;
 mod tenants;
 mod typed;
+pub(crate) mod workers;

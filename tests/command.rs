@@ -1,5 +1,6 @@
 //! The `tidegate` command as people and scripts run it.
 
+mod artifacts;
 mod audit;
 mod call;
 mod command_settings;

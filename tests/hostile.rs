@@ -1,6 +1,7 @@
 //! Guests, files and callers that mean harm.
 
 mod answers;
+mod artifacts;
 mod asking;
 mod cache;
 mod components;
@@ -19,3 +20,4 @@ mod slots;
 mod times;
 mod tools;
 mod wat;
+mod workers;

@@ -310,6 +310,7 @@ fn l4_the_schema_has_exactly_the_keys_that_are_read() {
         ("/properties/network", "network: { @ }"),
         ("/properties/serve", "serve: { @ }"),
         ("/$defs/serve_limits", "serve: { limits: { @ } }"),
+        ("/properties/artifacts", "artifacts: { @ }"),
         ("/$defs/secret", "secrets: { a: { @ } }"),
         ("/$defs/inject", "plugins: [{ inject: [{ @ }] }]"),
         ("/$defs/inject", "output: [{ inject: [{ @ }] }]"),
@@ -329,6 +330,13 @@ fn l4_the_schema_has_exactly_the_keys_that_are_read() {
     let limits = schema["$defs"]["limits"]["properties"].as_object().unwrap();
     for spec in tidegate_contract::limits::LIMITS {
         let shown = &limits[spec.name];
+        assert_eq!(shown["minimum"], spec.minimum, "{}", spec.name);
+        assert_eq!(shown["maximum"], spec.maximum, "{}", spec.name);
+    }
+    let artifacts = &schema["properties"]["artifacts"]["properties"];
+    for spec in tidegate::ArtifactBounds::SPECS {
+        let shown = &artifacts[spec.name];
+        assert_eq!(shown["default"], spec.default, "{}", spec.name);
         assert_eq!(shown["minimum"], spec.minimum, "{}", spec.name);
         assert_eq!(shown["maximum"], spec.maximum, "{}", spec.name);
     }

@@ -6,8 +6,9 @@ use std::sync::OnceLock;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tidegate::{
-    ComponentSink, ComponentTool, Engine, EngineSettings, Handles, InvokeOptions, LineSink, Plugin,
-    PluginSource, Runtime, RuntimeOptions, Sinks, ToolRegistry, Workspace,
+    Artifacts, ComponentSink, ComponentTool, ComponentWorker, Engine, EngineSettings, Handles,
+    InvokeOptions, LineSink, Plugin, PluginSource, ReadArtifact, Runtime, RuntimeOptions, Sinks,
+    ToolRegistry, Workers, Workspace,
 };
 use tidegate_contract::grant::{Grant, parse_allow};
 use tidegate_contract::json::JsonBounds;
@@ -53,6 +54,7 @@ pub(crate) struct Fixture {
     pub(crate) stdout: Option<LineSink>,
     pub(crate) network: Network,
     pub(crate) inject: Vec<Injection>,
+    pub(crate) artifacts: Option<Artifacts>,
     pub(crate) concurrency: Option<u32>,
     pub(crate) queue: usize,
 }
@@ -73,6 +75,7 @@ impl Fixture {
             stdout: None,
             network: Network::default(),
             inject: Vec::new(),
+            artifacts: None,
             concurrency: None,
             queue: tidegate::DEFAULT_QUEUE,
         }
@@ -136,7 +139,14 @@ impl Fixture {
 
     pub(crate) fn runtime_of(&self, plugins: &[Plugin]) -> Runtime {
         let tools = ToolRegistry::new();
-        let mut sinks = Sinks::default();
+        let (mut sinks, mut workers) = (Sinks::default(), Workers::default());
+        if self.artifacts.is_some() {
+            drop(
+                tools
+                    .register(ReadArtifact::new(self.limits).unwrap())
+                    .unwrap(),
+            );
+        }
         for plugin in plugins {
             for tool in ComponentTool::all(plugin, "").unwrap() {
                 drop(tools.register(tool).unwrap());
@@ -144,11 +154,16 @@ impl Fixture {
             if let Some(sink) = ComponentSink::new(plugin) {
                 sinks.insert(plugin.name(), sink);
             }
+            if let Some(worker) = ComponentWorker::new(plugin) {
+                workers.insert(plugin.name(), worker);
+            }
         }
         Runtime::new(RuntimeOptions {
             sandbox: self.grant.clone(),
             tools,
             sinks,
+            workers,
+            artifacts: self.artifacts.clone(),
             concurrency: self.concurrency,
             queue: self.queue,
             engine: Some(engine()),

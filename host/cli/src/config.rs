@@ -11,6 +11,7 @@ use tidegate_contract::grant::{Grant, Names};
 use tidegate_contract::limits::LIMITS;
 use tidegate_contract::{JsonObject, Limits, Root, Roots};
 
+use crate::artifacts::ArtifactSettings;
 use crate::commands::Commands;
 use crate::mcp_servers::{Budgets, ServerConfig};
 use crate::network::{self, NetworkEntry, NetworkSettings};
@@ -31,6 +32,7 @@ pub(crate) struct Config {
     pub(crate) secrets: BTreeMap<String, SecretSource>,
     pub(crate) network: NetworkSettings,
     pub(crate) serve: ServeConfig,
+    pub(crate) artifacts: ArtifactSettings,
     pub(crate) limits: LimitValues,
 }
 

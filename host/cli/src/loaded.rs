@@ -158,6 +158,7 @@ impl Loaded {
                 Some("serve") => "is not to be chosen by",
                 _ if key == NETWORK => "is not to be granted by",
                 _ if key == AUTHORITIES => "is not to be trusted for",
+                Some(ARTIFACTS) => "is not to be set by",
                 _ => "is outside the folder of",
             };
             bail!(
@@ -174,6 +175,9 @@ const NETWORK: &str = "sandbox.network";
 
 /// The key under which certificate authorities are named.
 const AUTHORITIES: &str = "network.ca_file";
+
+/// The key under which the user's store of artifacts is bounded.
+const ARTIFACTS: &str = "artifacts";
 
 /// What a config names outside its folder, by key: what trusting the file permits.
 pub(crate) fn reaches(config: &Config) -> Vec<(String, String)> {
@@ -211,6 +215,9 @@ pub(crate) fn reaches(config: &Config) -> Vec<(String, String)> {
     named.extend(authorities.map(|path| (AUTHORITIES.to_owned(), path.display().to_string())));
     let servers = config.mcp.iter();
     named.extend(servers.map(|(name, server)| (format!("mcp.{name}"), server.reaches())));
+    // The user has one store for all folders.
+    let bounds = config.artifacts.first_set();
+    named.extend(bounds.map(|key| (ARTIFACTS.to_owned(), key.to_owned())));
     let secrets = config.secrets.iter();
     named.extend(secrets.map(|(name, source)| (format!("secrets.{name}"), source.reaches())));
     // Where to listen and whom to let in is the user's too.

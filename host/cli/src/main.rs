@@ -1,6 +1,7 @@
 //! The `tidegate` command: what was typed (`cli`), what it means (`config`, `loaded`, `wanted`,
 //! `plugins`), and one file for each door.
 
+mod artifacts;
 mod audit;
 mod builtin;
 mod call;

@@ -112,7 +112,7 @@ fn check(before: &Config, after: &Config, path: &[String]) -> anyhow::Result<()>
                 );
             }
         }
-        ["workspace" | "secrets" | "network" | "mcp", ..]
+        ["workspace" | "secrets" | "network" | "mcp" | "artifacts", ..]
         | ["plugins" | "output"]
         | ["plugins" | "output", _]
         | [
@@ -122,7 +122,7 @@ fn check(before: &Config, after: &Config, path: &[String]) -> anyhow::Result<()>
             ..,
         ] => bail!(
             "a variable may not change which plugins are loaded, what each is granted, MCP servers, \
-             secrets, or the workspace; let it with --config-env"
+             secrets, artifacts, or the workspace; let it with --config-env"
         ),
         ["serve"] => bail!(SERVE),
         ["serve", key, ..] if *key != "limits" => bail!(SERVE),
@@ -218,6 +218,7 @@ mod tests {
             ("TIDEGATE_SANDBOX__STDOUT", "true"),
             ("TIDEGATE_WORKSPACE", "sub"),
             ("TIDEGATE_MCP__FILES", "{ command: sh }"),
+            ("TIDEGATE_ARTIFACTS__AGE_MS", "1"),
             ("TIDEGATE_PLUGINS", "[]"),
             ("TIDEGATE_PLUGINS__0__COMPONENT", "y.wasm"),
             ("TIDEGATE_PLUGINS__MY_TOOL__GRANTS", "{ read: [docs] }"),

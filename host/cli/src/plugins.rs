@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context as _, bail};
 use tidegate::{
-    Audit, AuditEvent, ComponentSink, ComponentTool, ComponentWorker, Engine, EngineSettings,
-    Executor, Handles, Plugin, PluginSource, Runtime, RuntimeOptions, SchemaCheck, Sinks,
-    ToolRegistry, Workers, Workspace,
+    Artifacts, Audit, AuditEvent, ComponentSink, ComponentTool, ComponentWorker, Engine,
+    EngineSettings, Executor, Handles, Plugin, PluginSource, ReadArtifact, Runtime, RuntimeOptions,
+    SchemaCheck, Sinks, ToolRegistry, Workers, Workspace,
 };
 use tidegate_contract::grant::{Grant, parse_allow};
 use tidegate_contract::{Limits, Names};
 use tidegate_sandbox::{Network, ambient};
 
+use crate::artifacts;
 use crate::audit;
 use crate::builtin::{self, BUILTINS};
 use crate::cli::PluginArguments;
@@ -74,6 +75,7 @@ pub(crate) fn host_and_file(arguments: &PluginArguments) -> anyhow::Result<(Host
         assembly.add(plugin)?;
     }
     assembly.add_builtins(&loaded)?;
+    assembly.add_own_tools()?;
     let host = assembly.finish(arguments, &loaded)?;
     Ok((host, loaded))
 }
@@ -123,6 +125,7 @@ struct Assembly<'a> {
     /// What runs commands, made for the first plugin that may run one.
     executor: Option<Executor>,
     network: Network,
+    artifacts: Option<Artifacts>,
     secrets: Secrets<'a>,
 }
 
@@ -158,6 +161,7 @@ impl<'a> Assembly<'a> {
             commands: &loaded.config.interaction.commands,
             executor: None,
             network: loaded.config.network.open(&loaded.folder)?,
+            artifacts: loaded.config.artifacts.open()?,
             secrets: Secrets::new(&loaded.config.secrets, &loaded.folder),
         })
     }
@@ -271,6 +275,13 @@ impl<'a> Assembly<'a> {
                     plugin.name()
                 );
             }
+            if name == artifacts::TOOL {
+                bail!(
+                    "plugin `{}` defines the tool `{name}`, which the host has itself; \
+                     give it a `prefix` in the config file",
+                    plugin.name()
+                );
+            }
             let mut carried = BUILTINS.iter().zip(&self.carried);
             let carried = carried.find(|(builtin, digest)| {
                 builtin.tools.contains(&&*name) && plugin.digest() != *digest
@@ -311,6 +322,17 @@ impl<'a> Assembly<'a> {
         Ok(())
     }
 
+    /// The host's own tool, where it is granted and there is a store to read.
+    fn add_own_tools(&self) -> anyhow::Result<()> {
+        if self.artifacts.is_some() && self.sandbox.tools.allows(artifacts::TOOL) {
+            drop(
+                self.tools
+                    .register(ReadArtifact::new(self.default_limits)?)?,
+            );
+        }
+        Ok(())
+    }
+
     fn finish(mut self, arguments: &PluginArguments, loaded: &Loaded) -> anyhow::Result<Host> {
         let interaction = &loaded.config.interaction;
         let mut concurrency = interaction.concurrency;
@@ -343,6 +365,7 @@ impl<'a> Assembly<'a> {
             sinks: self.sinks,
             workers: self.workers,
             mcp,
+            artifacts: self.artifacts,
             concurrency,
             queue,
             engine: Some(self.engine),

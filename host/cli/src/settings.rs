@@ -47,6 +47,7 @@ fn check(arguments: &CheckArguments) -> anyhow::Result<String> {
     McpRegistry::new(interaction.mcp.settings(Limits::default())).context("interaction.mcp")?;
     loaded.config.network.open(&loaded.folder)?;
     loaded.config.serve.check()?;
+    loaded.config.artifacts.bounds()?;
     for (name, source) in &loaded.config.secrets {
         source.check().with_context(|| format!("secrets.{name}"))?;
     }

@@ -6,11 +6,12 @@ pub(crate) mod keep;
 
 use serde_json::json;
 use tidegate_contract::failure::host_failure;
+use tidegate_contract::limits::Limits;
 use tidegate_contract::{
     CallError, Content, JsonObject, Problem, Status, ToolCall, ToolDefinition, ToolName,
     ToolOutcome, Value, text,
 };
-use tidegate_sandbox::artifacts::Slice;
+use tidegate_sandbox::artifacts::{self, Slice};
 
 use crate::tool::{BoxFuture, CallContext, Tool};
 
@@ -26,19 +27,25 @@ const MAX_LENGTH_BYTES: u64 = 512 * 1024;
 /// Shortest piece: every character fits into it, so that each piece but the last has one.
 const MIN_LENGTH_BYTES: u64 = 4;
 
+/// What stands around a piece in a result: numbers, and the longest media type.
+const AROUND_BYTES: u64 = 512;
+
 /// The tool `read_artifact {uri, offset?, length?}`. Its text is the piece; its structured content says
 /// where the next one starts.
 #[derive(Debug)]
-pub struct ReadArtifact(ToolDefinition);
+pub struct ReadArtifact {
+    definition: ToolDefinition,
+    limits: Limits,
+}
 
 impl ReadArtifact {
-    /// The tool.
+    /// The tool under these limits: a piece is never longer than what `result_bytes` has room for.
     ///
     /// # Errors
     ///
-    /// None: the definition is constant.
-    pub fn new() -> Result<Self, CallError> {
-        Ok(Self(ToolDefinition {
+    /// [`CallError::InvalidCall`] if its own name were none.
+    pub fn new(limits: Limits) -> Result<Self, CallError> {
+        let definition = ToolDefinition {
             name: ToolName::new(NAME)?,
             description: Some(
                 "Reads a piece of a text that was too long for a result. `uri` is the reference that \
@@ -46,47 +53,62 @@ impl ReadArtifact {
                  before until `eof` is true."
                     .to_owned(),
             ),
-            input_schema: object(json!({
-                "type": "object",
-                "properties": {
-                    "uri": {
-                        "type": "string",
-                        "description": "artifact:sha-256: and 64 hex digits",
-                        "minLength": 1,
-                        "maxLength": 128,
-                    },
-                    "offset": {
-                        "type": "integer",
-                        "description": "The byte to start at; one inside of a character means the next",
-                        "minimum": 0,
-                        "default": 0,
-                    },
-                    "length": {
-                        "type": "integer",
-                        "description": "Most bytes of the piece",
-                        "minimum": MIN_LENGTH_BYTES,
-                        "maximum": MAX_LENGTH_BYTES,
-                        "default": LENGTH_BYTES,
-                    },
-                },
-                "required": ["uri"],
-                "additionalProperties": false,
-            })),
-            output_schema: Some(object(json!({
-                "type": "object",
-                "properties": {
-                    "mediaType": { "type": "string" },
-                    "offset": { "type": "integer", "description": "Where the piece starts" },
-                    "nextOffset": { "type": "integer", "description": "Where the next one starts" },
-                    "sizeBytes": { "type": "integer", "description": "The length of the whole" },
-                    "eof": { "type": "boolean", "description": "Whether this is the last piece" },
-                },
-                "required": ["mediaType", "offset", "nextOffset", "sizeBytes", "eof"],
-            }))),
+            input_schema: object(input_schema()),
+            output_schema: Some(object(output_schema())),
             effects: Vec::new(),
             requires_approval: false,
-        }))
+        };
+        Ok(Self { definition, limits })
     }
+
+    /// What a result has room for beside what stands around the piece.
+    fn room(&self) -> usize {
+        let room = self.limits.result_bytes.saturating_sub(AROUND_BYTES);
+        usize::try_from(room.max(MIN_LENGTH_BYTES)).unwrap_or(usize::MAX)
+    }
+}
+
+fn input_schema() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "uri": {
+                "type": "string",
+                "description": "artifact:sha-256: and 64 hex digits",
+                "minLength": 1,
+                "maxLength": 128,
+            },
+            "offset": {
+                "type": "integer",
+                "description": "The byte to start at; one inside of a character means the next",
+                "minimum": 0,
+                "default": 0,
+            },
+            "length": {
+                "type": "integer",
+                "description": "Most bytes of the piece",
+                "minimum": MIN_LENGTH_BYTES,
+                "maximum": MAX_LENGTH_BYTES,
+                "default": LENGTH_BYTES,
+            },
+        },
+        "required": ["uri"],
+        "additionalProperties": false,
+    })
+}
+
+fn output_schema() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "mediaType": { "type": "string" },
+            "offset": { "type": "integer", "description": "Where the piece starts" },
+            "nextOffset": { "type": "integer", "description": "Where the next one starts" },
+            "sizeBytes": { "type": "integer", "description": "The length of the whole" },
+            "eof": { "type": "boolean", "description": "Whether this is the last piece" },
+        },
+        "required": ["mediaType", "offset", "nextOffset", "sizeBytes", "eof"],
+    })
 }
 
 fn object(value: Value) -> JsonObject {
@@ -98,7 +120,11 @@ fn object(value: Value) -> JsonObject {
 
 impl Tool for ReadArtifact {
     fn definition(&self) -> &ToolDefinition {
-        &self.0
+        &self.definition
+    }
+
+    fn limits(&self) -> Limits {
+        self.limits
     }
 
     /// Again what the schema says, for a registry that does not check it.
@@ -120,8 +146,9 @@ impl Tool for ReadArtifact {
                 let failure = host_failure("ARTIFACTS_UNAVAILABLE", message);
                 return Ok(ToolOutcome::failed(failure));
             };
+            let room = self.room();
             let job = move || {
-                let slice = shelf.read(&asked.uri, asked.offset, asked.length)?;
+                let slice = shelf.read(&asked.uri, asked.offset, asked.length.min(room))?;
                 Ok((asked, slice))
             };
             let read = keep::aside(job).await?;
@@ -153,7 +180,9 @@ impl Asked {
             Some(value) => value.as_u64(),
         };
         let uri = arguments.get("uri").and_then(Value::as_str);
-        let uri = uri.ok_or_else(|| problem("uri", "expected a string"))?;
+        let uri = uri.filter(|uri| artifacts::is_uri(uri));
+        let uri =
+            uri.ok_or_else(|| problem("uri", "expected artifact:sha-256: and 64 hex digits"))?;
         let offset = number("offset", 0);
         let offset = offset.ok_or_else(|| problem("offset", "expected a whole number from 0"))?;
         let length = number("length", LENGTH_BYTES)

@@ -11,7 +11,7 @@ use serde::Serialize;
 use tidegate_contract::{
     CallError, Delivery, ExternalResult, Failure, OutputReceipt, ReceiptStatus, Tenant, ToolCall,
 };
-use tidegate_engine::digest;
+use tidegate_engine::{WorkEnd, digest};
 
 use crate::registry::Prepared;
 
@@ -135,6 +135,23 @@ pub enum AuditEvent<'a> {
         /// What the sink reached for and was not granted, each as `kind:name`.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         denied: Vec<&'a str>,
+        /// How it ended.
+        #[serde(flatten)]
+        ended: Ended<'a>,
+    },
+    /// A worker component did a step, or was refused one.
+    Step {
+        /// The tenant.
+        tenant: &'a str,
+        /// The task of the step.
+        task_id: &'a str,
+        /// Which attempt of the step it was.
+        attempt: u32,
+        /// The worker.
+        worker: &'a str,
+        /// The digest of its component; absent where there is no such worker.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        plugin_digest: Option<&'a str>,
         /// How it ended.
         #[serde(flatten)]
         ended: Ended<'a>,
@@ -275,6 +292,44 @@ impl Audit {
             },
         });
     }
+
+    /// Records the end of a worker's step.
+    pub(crate) fn worked(
+        &self,
+        step: &Step<'_>,
+        waited: Option<Duration>,
+        end: &Result<WorkEnd, CallError>,
+    ) {
+        let (status, code) = match end {
+            Ok(WorkEnd::Value(_)) => (Some("success"), None),
+            Ok(WorkEnd::Ended { status, failure }) => (Some(status.as_str()), Some(failure.code())),
+            Err(error) => (None, Some(error.code())),
+        };
+        self.record(&AuditEvent::Step {
+            tenant: step.tenant.as_str(),
+            task_id: step.task_id,
+            attempt: step.attempt,
+            worker: step.worker,
+            plugin_digest: step.plugin_digest,
+            ended: Ended {
+                status,
+                code,
+                refused: end.as_ref().is_err_and(CallError::is_refusal),
+                waited_us: waited.map(microseconds),
+                took_us: microseconds(step.started.elapsed()),
+            },
+        });
+    }
+}
+
+/// A worker's step before it runs.
+pub(crate) struct Step<'a> {
+    pub(crate) tenant: &'a Tenant,
+    pub(crate) task_id: &'a str,
+    pub(crate) attempt: u32,
+    pub(crate) worker: &'a str,
+    pub(crate) plugin_digest: Option<&'a str>,
+    pub(crate) started: Instant,
 }
 
 /// What is known of a call before it runs.

@@ -39,6 +39,12 @@ impl ComponentWorker {
         *self.plugin.limits()
     }
 
+    /// SHA-256 of the component, in lower-case hex.
+    #[must_use]
+    pub fn digest(&self) -> &str {
+        self.plugin.digest()
+    }
+
     /// A component reaches what it was granted, whoever its step is for; see the same rule of tools.
     pub(crate) fn check_reach(&self, permissions: &Grant) -> Result<(), CallError> {
         match self.plugin.handles().grant.beyond(permissions) {

@@ -34,6 +34,12 @@ pub use bounds::{ArtifactBoundError, ArtifactBounds, BoundSpec};
 /// Most bytes that one [`read`](Artifacts::read) gives.
 pub const SLICE_BYTES: usize = 16 * 1024 * 1024;
 
+/// Whether a text is written like the uri of an artifact, be it there or not.
+#[must_use]
+pub fn is_uri(text: &str) -> bool {
+    name::digest_of(text).is_some()
+}
+
 /// Whose an entry is: a tenant's, in one run of a flow or outside of any.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Owner {

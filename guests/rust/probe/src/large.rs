@@ -20,7 +20,9 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         outcome.content = Some(Content::Text(text(arguments, bytes)));
     }
     if let Some(bytes) = size(arguments, "json") {
-        outcome.content = Some(Content::Json(json_text(bytes)));
+        // A lone string would be a text.
+        let item = json_text(bytes.saturating_sub(2));
+        outcome.content = Some(Content::Json(format!("[{item}]")));
     }
     if let Some(count) = size(arguments, "parts") {
         let part = |at: usize| Part::Text(format!("{at:0>100}"));

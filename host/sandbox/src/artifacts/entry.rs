@@ -208,6 +208,8 @@ impl Entry {
     /// The bytes from `offset` on, at most `length`.
     pub(super) fn slice(self, offset: u64, length: usize) -> Result<Slice, ArtifactError> {
         let size_bytes = self.print.length.saturating_sub(HEADER_BYTES);
+        // Past the end there is nothing, and far past it no offset that the system takes.
+        let offset = offset.min(size_bytes);
         let read = || -> io::Result<(Vec<u8>, Option<String>)> {
             let left = usize::try_from(size_bytes.saturating_sub(offset)).unwrap_or(usize::MAX);
             let mut bytes = vec![0; length.min(left)];
