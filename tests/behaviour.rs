@@ -18,6 +18,7 @@ mod observe;
 mod orders;
 mod protocols;
 mod refused;
+mod read_artifact;
 mod seed;
 mod tenants;
 mod typed;

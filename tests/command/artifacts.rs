@@ -179,3 +179,29 @@ fn t2_no_plugin_takes_the_name_of_the_hosts_own_tool() {
         refused.stderr
     );
 }
+
+/// What is kept is written from where it is: the process takes no more than one that throws it away.
+#[test]
+fn c8_a_kept_result_is_not_held_twice() {
+    const MIB: u64 = 1_024;
+    let folder = folder();
+    let size = 30 * MIB * 1_024;
+    let limits = ["host_allocation_bytes=67108864", "memory_bytes=268435456"];
+    let limits = limits.map(|limit| ["--limit", limit]).concat();
+    let input = json!({ "text": size }).to_string();
+    let words = ["call", "large", &input, "--plugin", "probe.wasm", "--json"];
+    let words = [&words[..], &["--allow", "tool=large"], &limits].concat();
+    let lost = tidegate_with(folder.path(), &words, "", &[]);
+    assert_eq!(lost.json()["error"]["code"], "LIMIT_RESULT");
+    let kept = run(&folder, &words);
+    assert_eq!(
+        kept.json()["metadata"]["omitted"]["content"]["omittedBytes"],
+        size - (1 << 20)
+    );
+    let grown = kept.peak_kib.saturating_sub(lost.peak_kib);
+    assert!(
+        grown < 15 * MIB,
+        "{grown} KiB more than {} KiB",
+        lost.peak_kib
+    );
+}
