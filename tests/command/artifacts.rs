@@ -76,6 +76,31 @@ fn o3_a_large_result_is_paged_through_by_later_commands() {
 }
 
 #[test]
+fn o3_people_are_told_what_is_left_out_and_how_to_read_it() {
+    let folder = folder();
+    let words = [
+        "call",
+        "large",
+        r#"{"text":1048577}"#,
+        "--plugin",
+        "probe.wasm",
+    ];
+    let shown = run(&folder, &[&words[..], &["--allow", "tool=large"]].concat());
+    assert_eq!((shown.exit, shown.stdout.trim_end().len()), (0, 1 << 20));
+    let told = "content is longer by 1 bytes; read it with: tidegate call read_artifact '";
+    let (_, words) = shown.stderr.split_once(told).unwrap();
+    let (input, words) = words.split_once("' ").unwrap();
+    let words: Vec<&str> = words.split_whitespace().collect();
+    let again = run(
+        &folder,
+        &[&["call", "read_artifact", input], &words[..]].concat(),
+    );
+    assert_eq!((again.exit, again.stdout.trim_end().len()), (0, 65_536));
+    let told = again.stderr;
+    assert_eq!(told, "", "the piece is whole");
+}
+
+#[test]
 fn o3_reading_takes_a_grant_and_a_store() {
     let folder = folder();
     let uri = large(&folder, 2_000_000);

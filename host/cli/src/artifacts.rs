@@ -3,7 +3,10 @@
 use anyhow::Context as _;
 use serde::Deserialize;
 use tidegate::{ArtifactBounds, Artifacts};
+use tidegate_contract::{ExternalResult, Value};
 use tidegate_sandbox::ambient;
+
+use crate::print;
 
 /// The folder of the store in the user's state folder.
 const FOLDER: &str = "artifacts";
@@ -65,5 +68,20 @@ impl ArtifactSettings {
         ];
         let mut rows = ArtifactBounds::SPECS.iter().zip(keys);
         rows.find_map(|(spec, value)| value.map(|_set| spec.name))
+    }
+}
+
+/// Says on stderr what of a result is not in it, and how to read the whole.
+pub(crate) fn tell(result: &ExternalResult) {
+    let omitted = result.metadata.as_ref();
+    let omitted = omitted.and_then(|metadata| metadata.get("omitted"));
+    for (field, said) in omitted.and_then(Value::as_object).into_iter().flatten() {
+        let (bytes, uri) = (said["omittedBytes"].as_u64(), said["uri"].as_str());
+        if let (Some(bytes), Some(uri)) = (bytes, uri) {
+            print::warning(&format!(
+                "{field} is longer by {bytes} bytes; read it with: tidegate call {TOOL} \
+                 '{{\"uri\":\"{uri}\"}}' --allow tool={TOOL}"
+            ));
+        }
     }
 }

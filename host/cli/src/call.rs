@@ -18,7 +18,7 @@ use tidegate_sandbox::ambient;
 use crate::cli::CallArguments;
 use crate::plugins::Host;
 use crate::refusal::{self, Exit, Form};
-use crate::{input, interrupt, plugins, print};
+use crate::{artifacts, input, interrupt, plugins, print};
 
 /// Runs the command.
 pub(crate) async fn run(arguments: &CallArguments) -> Exit {
@@ -134,6 +134,7 @@ fn show(result: ExternalResult, arguments: &CallArguments) -> Exit {
         print::json(&result);
         return exit;
     }
+    artifacts::tell(&result);
     match tidegate::observe(result) {
         Ok(observation) if arguments.observe => print::json(&observation),
         Ok(observation) => print::text(&text(&observation.message.content)),

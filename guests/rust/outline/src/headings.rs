@@ -49,10 +49,14 @@ fn heading(line: &str) -> Option<Heading> {
 
 /// The headings as a nested list.
 pub(crate) fn outline(headings: &[Heading]) -> String {
-    headings
-        .iter()
-        .map(|Heading { level, text }| format!("{}- {text}\n", "  ".repeat(level - 1)))
-        .collect()
+    let mut list = String::new();
+    for Heading { level, text } in headings {
+        list.push_str(&"  ".repeat(level.saturating_sub(1)));
+        list.push_str("- ");
+        list.push_str(text);
+        list.push('\n');
+    }
+    list
 }
 
 #[cfg(test)]
