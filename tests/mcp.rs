@@ -1,6 +1,13 @@
 //! MCP both ways: the registry's rules over clients of this program, then over real servers and real
 //! clients that were not written with the host in mind.
 
+mod client;
 mod discovery;
+mod files;
+mod http;
 mod invoking;
+mod panics;
 mod scripted;
+mod sdks;
+mod serving;
+mod stdio;

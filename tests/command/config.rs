@@ -307,6 +307,8 @@ fn l4_the_schema_has_exactly_the_keys_that_are_read() {
             "interaction: { commands: { native: [{ @ }] } }",
         ),
         ("/$defs/web_search", "interaction: { web_search: { @ } }"),
+        ("/$defs/mcp_budgets", "interaction: { mcp: { @ } }"),
+        ("/$defs/mcp_server", "mcp: { a: { @ } }"),
         ("/properties/network", "network: { @ }"),
         ("/properties/serve", "serve: { @ }"),
         ("/$defs/serve_limits", "serve: { limits: { @ } }"),

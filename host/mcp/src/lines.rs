@@ -183,6 +183,7 @@ pub(crate) struct ServerLines<R> {
     outgoing: Option<mpsc::Sender<Vec<u8>>>,
     places: Arc<Semaphore>,
     asked: HashMap<RequestId, OwnedSemaphorePermit>,
+    refusal: Option<Vec<u8>>,
     is_over: bool,
 }
 
@@ -199,18 +200,28 @@ impl<R: AsyncRead + Send + Unpin> ServerLines<R> {
                 usize::try_from(EVERY_REQUEST).unwrap_or(usize::MAX >> 3),
             )),
             asked: HashMap::new(),
+            refusal: None,
             is_over: false,
         }
     }
 
-    async fn refuse(&mut self, id: Option<RequestId>, code: ErrorCode, reason: String) {
+    /// Keeps an error answer until there is room for it: this future may be dropped at any wait.
+    fn refuse(&mut self, id: Option<RequestId>, code: ErrorCode, reason: String) {
         let error = ErrorData::new(code, reason, None);
-        let sent = send(
-            self.outgoing.clone(),
-            ServerJsonRpcMessage::error(error, id),
-        );
-        if sent.await.is_err() {
-            // Nobody reads any more; the end of the input comes next.
+        self.refusal = line(&ServerJsonRpcMessage::error(error, id)).ok();
+    }
+
+    async fn send_refusal(&mut self) {
+        if self.refusal.is_none() {
+            return;
+        }
+        let room = match &self.outgoing {
+            Some(outgoing) => outgoing.reserve().await.ok(),
+            None => None,
+        };
+        // Nobody reads any more where there is none; the end of the input comes next.
+        if let (Some(room), Some(refusal)) = (room, self.refusal.take()) {
+            room.send(refusal);
         }
     }
 
@@ -256,6 +267,7 @@ impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleServer> for ServerLine
 
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
+            self.send_refusal().await;
             if self.is_over {
                 // A client that has asked all it wants still reads its answers.
                 let places = Arc::clone(&self.places);
@@ -276,7 +288,7 @@ impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleServer> for ServerLine
                             self.note(&message, place);
                             return Some(message);
                         }
-                        Err(reason) => self.refuse(id, ErrorCode::INVALID_REQUEST, reason).await,
+                        Err(reason) => self.refuse(id, ErrorCode::INVALID_REQUEST, reason),
                     }
                 }
                 Frame::Broken(broken) if broken.is_request => {
@@ -287,7 +299,7 @@ impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleServer> for ServerLine
                         ),
                         Fault::Invalid { reason } => (ErrorCode::PARSE_ERROR, reason),
                     };
-                    self.refuse(id(&broken.id), code, reason).await;
+                    self.refuse(id(&broken.id), code, reason);
                 }
                 // What a client answers was not asked.
                 Frame::Broken(_) | Frame::Flood => {}
@@ -305,14 +317,19 @@ fn send<T: Serialize>(
     outgoing: Option<mpsc::Sender<Vec<u8>>>,
     message: T,
 ) -> impl Future<Output = io::Result<()>> + Send + 'static {
-    let line = serde_json::to_vec(&message);
+    let line = line(&message);
     async move {
-        let mut line = line?;
-        line.push(b'\n');
+        let line = line?;
         let closed = || io::Error::from(io::ErrorKind::BrokenPipe);
         let outgoing = outgoing.ok_or_else(closed)?;
         outgoing.send(line).await.map_err(|_nobody| closed())
     }
+}
+
+fn line(message: &impl Serialize) -> io::Result<Vec<u8>> {
+    let mut line = serde_json::to_vec(message)?;
+    line.push(b'\n');
+    Ok(line)
 }
 
 fn typed<T: DeserializeOwned>(message: Value) -> Result<T, String> {
