@@ -12,15 +12,17 @@ id: ask
 init: {}
 flow:
   seq:
-    - step: found
-      node: INTERACTION.ACT.MCP
-      in: { operation: { lit: discover }, server: { lit: files } }
-    - step: said
-      node: INTERACTION.ACT.MCP
-      in:
-        operation: { lit: invoke }
-        server: { lit: files }
-        call: { lit: { id: c-1, name: environment, arguments: {} } }
+    - step:
+        name: found
+        node: INTERACTION.ACT.MCP
+        in: { operation: discover, server: files }
+    - step:
+        name: said
+        node: INTERACTION.ACT.MCP
+        in:
+          operation: invoke
+          server: files
+          call: { id: c-1, name: environment, arguments: {} }
 ";
 
 /// A folder with a flow and a config of one server.

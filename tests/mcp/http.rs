@@ -166,7 +166,10 @@ async fn ou09_what_is_no_answer_fails_the_one_call() {
             Box::new(|_| events("data: {}\n".to_owned()).close()),
             "OUTCOME_UNKNOWN",
         ),
-        (Box::new(|_| Answer::silence().cut()), "OUTCOME_UNKNOWN"),
+        (
+            Box::new(|_| Answer::raw("HTTP/1.1 2").cut()),
+            "OUTCOME_UNKNOWN",
+        ),
     ];
     for (at, (script, code)) in scripts.into_iter().enumerate() {
         let server = legacy(move |_, id| script(id));

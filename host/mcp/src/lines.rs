@@ -9,8 +9,8 @@ use std::io;
 use std::sync::Arc;
 
 use rmcp::model::{
-    ClientJsonRpcMessage, ClientNotification, ErrorCode, ErrorData, JsonRpcMessage, RequestId,
-    ServerJsonRpcMessage,
+    ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorCode, ErrorData, JsonRpcMessage,
+    RequestId, ServerJsonRpcMessage,
 };
 use rmcp::transport::Transport;
 use rmcp::{RoleClient, RoleServer};
@@ -284,10 +284,16 @@ impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleServer> for ServerLine
                 Frame::Message(message) => {
                     let id = message.get("id").and_then(id);
                     match typed::<ClientJsonRpcMessage>(message) {
-                        Ok(message) => {
-                            self.note(&message, place);
-                            return Some(message);
-                        }
+                        Ok(message) => match misread(&message) {
+                            None => {
+                                self.note(&message, place);
+                                return Some(message);
+                            }
+                            Some(method) => {
+                                let reason = format!("the params are none of {method}");
+                                self.refuse(id, ErrorCode::INVALID_PARAMS, reason);
+                            }
+                        },
                         Err(reason) => self.refuse(id, ErrorCode::INVALID_REQUEST, reason),
                     }
                 }
@@ -324,6 +330,19 @@ fn send<T: Serialize>(
         let outgoing = outgoing.ok_or_else(closed)?;
         outgoing.send(line).await.map_err(|_nobody| closed())
     }
+}
+
+/// The method of a request that the SDK knows by its name and not by its params: it takes it for a
+/// method of somebody's own.
+fn misread(message: &ClientJsonRpcMessage) -> Option<&'static str> {
+    let JsonRpcMessage::Request(request) = message else {
+        return None;
+    };
+    let ClientRequest::CustomRequest(request) = &request.request else {
+        return None;
+    };
+    let known = ["initialize", "server/discover", "tools/call", "tools/list"];
+    known.into_iter().find(|known| *known == request.method)
 }
 
 fn line(message: &impl Serialize) -> io::Result<Vec<u8>> {
