@@ -112,6 +112,7 @@ pub(super) async fn call_plugin(plugin: &Plugin) -> Result<ToolOutcome, CallErro
         tenant: Tenant::default(),
         shelf: None,
         run_on: RunOn::GuestThread,
+        progress: None,
     };
     let call = call("t", json!({}));
     plugin.call_tool(&call.name, &call, options).await

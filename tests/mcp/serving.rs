@@ -219,6 +219,11 @@ fn m5_broken_messages_are_answered_where_they_name_their_id() {
         "[".repeat(100_000)
     );
     client.raw(format!("{deep}\n").as_bytes());
+    let answer = client.next();
+    assert_eq!(
+        (&answer["id"], &answer["error"]["code"]),
+        (&json!(9), &json!(-32700))
+    );
     client.ask(10, "tools/list", &json!({}));
     let (rest, exit) = client.end();
     assert_eq!((rest, exit), (vec![], Some(0)));
@@ -245,6 +250,35 @@ fn m5_the_stateless_era_is_spoken_without_a_handshake() {
     let called = client.ask(3, "tools/call", &call);
     assert!(text(&called).starts_with("max_width"), "{called}");
     assert_eq!(called["result"]["resultType"], "complete");
+}
+
+#[test]
+fn m5_progress_is_told_before_the_answer_to_a_client_that_asks_for_it() {
+    let mut client = Client::greeted(&[
+        "--plugin",
+        "guests/dist/probe.wasm",
+        "--allow",
+        "tool=progress",
+    ]);
+    let arguments = json!({"steps": 5, "total": 5, "note": "step"});
+    let call = |meta: Value| json!({"name": "progress", "arguments": arguments, "_meta": meta});
+    client.request(1, "tools/call", &call(json!({"progressToken": "p-1"})));
+    let mut told = Vec::new();
+    let answer = loop {
+        let message = client.next();
+        if message["method"] != "notifications/progress" {
+            break message;
+        }
+        assert_eq!(message["params"]["progressToken"], "p-1", "{message}");
+        told.push(message["params"]["progress"].as_f64().unwrap());
+    };
+    assert_eq!(answer["id"], 1, "{answer}");
+    assert!(
+        !told.is_empty() && told.is_sorted_by(|one, other| one < other),
+        "{told:?}"
+    );
+    client.request(2, "tools/call", &call(json!({})));
+    assert_eq!(client.next()["id"], 2, "nobody asked for progress");
 }
 
 #[test]

@@ -14,6 +14,7 @@ use tidegate_sandbox::{Access, names};
 
 use crate::bindings::tidegate::plugin::{context, exec, file_status, types};
 use crate::command;
+use crate::progress::CallProgress;
 use crate::saturating::to_u64;
 use crate::secrets;
 use crate::store::CallState;
@@ -64,6 +65,10 @@ impl context::Host for CallState {
         if !self.last_progress.is_some_and(soon) {
             self.last_progress = Some(now);
             let (plugin, call_id, note) = (&*self.setup.plugin, &*self.call_id, self.shown(note));
+            if let Some(sink) = self.watch.progress() {
+                let note = &note;
+                sink.report(&CallProgress { done, total, note });
+            }
             tracing::info!(target: "tidegate::progress", plugin, call_id, done, total, note);
         }
         Ok(())

@@ -23,6 +23,7 @@ use crate::digest::digest;
 use crate::engine::Shared;
 use crate::error::EngineError;
 use crate::exports::Asked;
+use crate::progress::ProgressSink;
 use crate::store::Setup;
 use crate::summary::{Offers, Summary};
 use crate::watch::{Deadline, Watch};
@@ -87,6 +88,8 @@ pub struct CallOptions {
     pub shelf: Option<Shelf>,
     /// The thread that the guest blocks.
     pub run_on: RunOn,
+    /// Who is told how far the guest is.
+    pub progress: Option<ProgressSink>,
 }
 
 /// The thread that a guest computes on and blocks in its host calls.
@@ -352,6 +355,7 @@ impl Plugin {
         let cpu_budget = Duration::from_millis(self.limits().cpu_ms);
         let courtesy = Courtesy::new(self.0.engine.courtesy);
         Watch::start(options.deadline, cpu_budget, options.cancel, courtesy)
+            .reporting_to(options.progress)
     }
 
     pub(crate) async fn on_guest_thread<T: Send + 'static>(

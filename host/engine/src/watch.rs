@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 use crate::breach::Breach;
 use crate::courtesy::Courtesy;
 use crate::overrun::Overrun;
+use crate::progress::ProgressSink;
 use crate::ticker::TICK;
 
 /// When a call ends at the latest, and the limit that says so.
@@ -53,6 +54,8 @@ pub(crate) struct Watch {
     cancel: CancellationToken,
     /// What ends the call from outside of its thread, once it has asked for the network.
     overrun: Option<Arc<Overrun>>,
+    /// Who is told how far the guest is.
+    progress: Option<ProgressSink>,
 }
 
 impl Watch {
@@ -71,7 +74,18 @@ impl Watch {
             courtesy,
             cancel,
             overrun: None,
+            progress: None,
         }
+    }
+
+    /// Tells somebody how far the guest is.
+    pub(crate) fn reporting_to(mut self, progress: Option<ProgressSink>) -> Self {
+        self.progress = progress;
+        self
+    }
+
+    pub(crate) fn progress(&self) -> Option<&ProgressSink> {
+        self.progress.as_ref()
     }
 
     /// Whether the call was over before it started.

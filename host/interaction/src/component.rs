@@ -165,5 +165,6 @@ pub(crate) fn options(context: &CallContext) -> CallOptions {
         tenant: context.tenant.clone(),
         shelf: context.shelf.clone(),
         run_on: context.run_on,
+        progress: context.progress.clone(),
     }
 }

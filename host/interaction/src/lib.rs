@@ -64,8 +64,8 @@ pub use worker::{ComponentWorker, Workers};
 
 pub use tidegate_contract as contract;
 pub use tidegate_engine::{
-    CallOptions, CommandComponent, Deadline, Engine, EngineError, EngineSettings, Executor,
-    Invocation, Parts, Plugin, PluginSource, Reread, RunOn, WorkEnd,
+    CallOptions, CallProgress, CommandComponent, Deadline, Engine, EngineError, EngineSettings,
+    Executor, Invocation, Parts, Plugin, PluginSource, ProgressSink, Reread, RunOn, WorkEnd,
 };
 pub use tidegate_sandbox::{
     ArtifactBounds, Artifacts, Handles, Injection, LineSink, Network, Owner, SandboxError, Secret,

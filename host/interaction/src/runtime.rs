@@ -18,7 +18,7 @@ use tidegate_contract::{
     CallError, Delivery, ExternalResult, Observation, OutputReceipt, ReceiptStatus, ToolCall,
     ToolDefinition, ToolOutcome, Value,
 };
-use tidegate_engine::{Admission, Claim, Engine, Need, Permit, RunOn};
+use tidegate_engine::{Admission, Claim, Engine, Need, Permit, ProgressSink, RunOn};
 use tidegate_sandbox::{Artifacts, Owner, Shelf};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
@@ -100,6 +100,8 @@ pub struct InvokeOptions {
     pub deadline_ms: Option<u64>,
     /// The sink that a delivery goes to; the only one where there is one.
     pub sink: Option<String>,
+    /// Who is told how far a tool is.
+    pub progress: Option<ProgressSink>,
 }
 
 /// Runs calls. Cloning gives another handle to the same runtime.
@@ -463,6 +465,7 @@ impl Runtime {
             deadline: bound.deadline,
             shelf,
             run_on,
+            progress: options.progress.clone(),
         }
     }
 

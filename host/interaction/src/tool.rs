@@ -9,7 +9,7 @@ use tidegate_contract::limits::Limits;
 use tidegate_contract::{
     CallError, JsonObject, Problem, Tenant, ToolCall, ToolDefinition, ToolOutcome,
 };
-use tidegate_engine::{Deadline, RunOn};
+use tidegate_engine::{Deadline, ProgressSink, RunOn};
 use tidegate_sandbox::Shelf;
 use tokio_util::sync::CancellationToken;
 
@@ -132,4 +132,6 @@ pub struct CallContext {
     pub shelf: Option<Shelf>,
     /// The thread that the tool may block.
     pub run_on: RunOn,
+    /// Who is told how far the tool is, where somebody wants to know.
+    pub progress: Option<ProgressSink>,
 }

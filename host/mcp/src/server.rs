@@ -8,6 +8,7 @@ mod answer;
 mod listing;
 mod over_http;
 mod over_lines;
+mod reporting;
 
 use std::fmt;
 
@@ -90,14 +91,18 @@ impl McpServer {
         // Whoever drops this future no longer wants the answer.
         let cancel = context.ct.child_token();
         let _given_up = cancel.clone().drop_guard();
+        let (progress, reports) = reporting::channel(&context);
         let options = InvokeOptions {
             caller: self.caller(&context),
             cancel,
+            progress,
             ..InvokeOptions::default()
         };
         let runtime = self.runtime.clone();
         let work = async move { runtime.act_tool(call, options).await };
-        let end = self.tasks.spawn(work).await.unwrap_or_else(|error| {
+        let work = self.tasks.spawn(work);
+        let end = reporting::while_waiting(reports, work).await;
+        let end = end.unwrap_or_else(|error| {
             tracing::error!(%error, "a call panicked");
             Err(CallError::HostFault {
                 reason: "the call ended early".to_owned(),
