@@ -12,7 +12,7 @@ Usage: cargo xtask COMMAND [-- ARGUMENTS]
 
 Commands:
   demo      build what is needed and run the first example: start here
-  guests    build the guest plugins into guests/dist
+  guests    build the guest plugins into guests/dist; --only NAME: one guest or one language
   test      build guests and host, then run all tests, those in the documentation too
   check     formatting, clippy and documentation of host and guests; a warning is an error
   figures   measure, and print each figure beside its goal
@@ -29,6 +29,8 @@ Arguments after `--` go to the tests or to the figures:
 Guests compile for wasm32-wasip2. If the active Rust toolchain can't, rustup is asked for that
 target. Where it is refused, a private compiler is made once in target/guest-toolchain, from
 Debian 12's packages; nothing is installed.
+Guests in C, Go, JavaScript and Python need python3 with pip, and npm. Their compilers are downloaded
+once into the user's cache folder; where a registry does not answer, its guests are left out.
   TIDEGATE_GUEST_TOOLCHAIN=rustup        don't make a private compiler: fail
   TIDEGATE_GUEST_TOOLCHAIN=fallback      use the private compiler in any case
   CARGO_TARGET_DIR=FOLDER                build there in place of target
@@ -38,7 +40,8 @@ Debian 12's packages; nothing is installed.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Task {
     Help,
-    Guests,
+    /// All guests, or those of one name or language.
+    Guests(Option<String>),
     Demo,
     Test(Vec<OsString>),
     Check,
@@ -84,8 +87,16 @@ pub(crate) fn read(words: impl Iterator<Item = OsString>) -> Result<Task, Failur
     if let ("fuzz", None) = (command, &arguments) {
         return read_fuzz(rest).map(Task::Fuzz);
     }
+    let (only, rest) = match (command, rest) {
+        ("guests", ["--only", name, rest @ ..]) => (Some((*name).to_owned()), rest),
+        ("guests", ["--only"]) => {
+            let problem = "`--only` takes the name of a guest or a language".to_owned();
+            return Err(Failure::Usage(problem));
+        }
+        _ => (None, rest),
+    };
     let task = match command {
-        "guests" => Task::Guests,
+        "guests" => Task::Guests(only),
         "demo" => Task::Demo,
         "test" => Task::Test(arguments.clone().unwrap_or_default()),
         "check" => Task::Check,
@@ -161,7 +172,11 @@ mod tests {
     #[test]
     fn each_command_is_read_with_its_arguments() {
         let arguments = |words: &[&str]| words.iter().map(OsString::from).collect();
-        check("guests", Ok(Task::Guests));
+        check("guests", Ok(Task::Guests(None)));
+        check(
+            "guests --only digest",
+            Ok(Task::Guests(Some("digest".to_owned()))),
+        );
         check("demo", Ok(Task::Demo));
         check("check", Ok(Task::Check));
         check("test", Ok(Task::Test(vec![])));
@@ -195,6 +210,12 @@ mod tests {
             "check name",
             Err("`check` takes no argument, and got `name`"),
         );
+        check("guests --only", Err("the name of a guest or a language"));
+        check(
+            "guests --only a b",
+            Err("`guests` takes no argument, and got `b`"),
+        );
+        check("guests digest", Err("and got `digest`"));
         check("fuzz json calls", Err("got `calls`"));
         check("fuzz --fast", Err("got `--fast`"));
         check("fuzz --seconds", Err("a whole number from 1"));

@@ -19,6 +19,12 @@ pub(crate) enum Failure {
     Start { program: String, source: io::Error },
     /// The program ran and failed; it has said why itself.
     Step { line: String, status: ExitStatus },
+    /// The program could not reach the registry it downloads from: try later, or without it.
+    NoAnswer { line: String },
+    /// The user has no home, so that there is no place for compilers.
+    NoCache,
+    /// What was fetched lacks a crate that it was to bring.
+    NoCrate(String),
     /// A file or folder of the project can't be used.
     File { path: PathBuf, source: io::Error },
 }
@@ -32,7 +38,12 @@ impl Failure {
                 let code = status.code().and_then(|code| u8::try_from(code).ok());
                 code.map_or(ExitCode::FAILURE, ExitCode::from)
             }
-            Self::NotByCargo | Self::Start { .. } | Self::File { .. } => ExitCode::FAILURE,
+            Self::NotByCargo
+            | Self::Start { .. }
+            | Self::NoAnswer { .. }
+            | Self::NoCache
+            | Self::NoCrate(_)
+            | Self::File { .. } => ExitCode::FAILURE,
         }
     }
 
@@ -59,8 +70,15 @@ impl Display for Failure {
                 "TIDEGATE_GUEST_TOOLCHAIN is `{value}`; it can be `rustup`, `fallback` or unset"
             ),
             Self::NotByCargo => write!(to, "run this as `cargo xtask`"),
-            Self::Start { program, .. } => write!(to, "could not start {program}"),
+            Self::Start { program, .. } => {
+                write!(to, "could not start {program}, which has to be installed")
+            }
             Self::Step { line, status } => write!(to, "`{line}` failed ({status})"),
+            Self::NoAnswer { line } => {
+                write!(to, "`{line}` failed: its registry does not answer")
+            }
+            Self::NoCache => write!(to, "neither HOME nor XDG_CACHE_HOME is set"),
+            Self::NoCrate(name) => write!(to, "the crate {name} is not among the dependencies"),
             Self::File { path, .. } => write!(to, "{}", path.display()),
         }
     }
@@ -70,7 +88,13 @@ impl Error for Failure {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             Self::Start { source, .. } | Self::File { source, .. } => Some(source),
-            Self::Usage(_) | Self::Choice(_) | Self::NotByCargo | Self::Step { .. } => None,
+            Self::Usage(_)
+            | Self::Choice(_)
+            | Self::NotByCargo
+            | Self::Step { .. }
+            | Self::NoAnswer { .. }
+            | Self::NoCache
+            | Self::NoCrate(_) => None,
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::command_line::Fuzz;
 use crate::failure::Failure;
-use crate::guests;
+use crate::rust;
 use crate::step;
 use crate::workspace::Workspace;
 
@@ -34,7 +34,7 @@ pub(crate) fn run(workspace: &Workspace, what: &Fuzz) -> Result<(), Failure> {
     }
     for target in targets {
         if target == PLUGINS {
-            guests::build(workspace)?;
+            rust::build(workspace)?;
         }
         run_one(workspace, target, what.seconds)?;
     }

@@ -10,19 +10,27 @@
     reason = "a build tool runs programs, reads the environment and reports to a terminal"
 )]
 
+mod c;
 mod command_line;
+mod digest;
 mod failure;
 mod fuzz;
+mod go;
 mod guests;
+mod javascript;
+mod python;
+mod rust;
 mod step;
 mod tasks;
 mod toolchain;
+mod tools;
 mod workspace;
 
 use std::process::ExitCode;
 
 use crate::command_line::{HELP, Task};
 use crate::failure::Failure;
+use crate::guests::Which;
 use crate::workspace::Workspace;
 
 fn main() -> ExitCode {
@@ -39,7 +47,8 @@ fn carry_out(task: Task) -> Result<(), Failure> {
     let workspace = Workspace::find()?;
     match task {
         Task::Help => print!("{HELP}"),
-        Task::Guests => guests::build(&workspace).map(drop)?,
+        Task::Guests(None) => guests::build(&workspace, Which::All).map(drop)?,
+        Task::Guests(Some(name)) => guests::build(&workspace, Which::Only(&name)).map(drop)?,
         Task::Demo => tasks::demo(&workspace)?,
         Task::Test(arguments) => tasks::test(&workspace, &arguments)?,
         Task::Check => tasks::check(&workspace)?,

@@ -1,6 +1,6 @@
 //! One program, run to its end in front of the reader.
 
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::failure::Failure;
@@ -31,6 +31,56 @@ pub(crate) fn run(workspace: &Workspace, mut command: Command) -> Result<(), Fai
     }
 }
 
+/// Runs a program that downloads. Like [`run`], but what it says on stderr is shown at its end.
+///
+/// # Errors
+/// As for [`run`], and [`Failure::NoAnswer`] if it failed for want of a connection.
+pub(crate) fn download(workspace: &Workspace, mut command: Command) -> Result<(), Failure> {
+    let line = workspace.typed(&command);
+    eprintln!("xtask: {line}");
+    let output = command
+        .stdout(Stdio::inherit())
+        .output()
+        .map_err(|source| not_started(&command, source))?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    eprint!("{said}");
+    if output.status.success() {
+        Ok(())
+    } else if is_no_answer(&said) {
+        Err(Failure::NoAnswer { line })
+    } else {
+        Err(Failure::Step {
+            line,
+            status: output.status,
+        })
+    }
+}
+
+/// What pip, npm and cargo say when a registry can't be reached or is out of order, as opposed to
+/// one that answers with a refusal.
+const NO_ANSWER: [&str; 16] = [
+    "EAI_AGAIN",
+    "ECONNREFUSED",
+    "ECONNRESET",
+    "EHOSTUNREACH",
+    "ENETUNREACH",
+    "ENOTFOUND",
+    "ERR_SOCKET_TIMEOUT",
+    "ETIMEDOUT",
+    "Connection refused",
+    "Could not resolve host",
+    "Couldn't connect to server",
+    "Failed to establish a new connection",
+    "Max retries exceeded",
+    "Read timed out",
+    "Timeout was reached",
+    "Temporary failure in name resolution",
+];
+
+fn is_no_answer(said: &str) -> bool {
+    NO_ANSWER.iter().any(|words| said.contains(words))
+}
+
 /// What `command` prints, for a question that takes no time.
 ///
 /// # Errors
@@ -53,5 +103,36 @@ fn not_started(command: &Command, source: std::io::Error) -> Failure {
     Failure::Start {
         program: command.get_program().to_string_lossy().into_owned(),
         source,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_registry_that_is_not_there_is_told_from_one_that_refuses() {
+        for (said, silent) in [
+            (
+                "npm error code ENOTFOUND\nnpm error syscall getaddrinfo",
+                true,
+            ),
+            (
+                "npm error code ETARGET\nnpm error notarget No matching version",
+                false,
+            ),
+            (
+                "NewConnectionError: Failed to establish a new connection",
+                true,
+            ),
+            ("ERROR: THESE PACKAGES DO NOT MATCH THE HASHES", false),
+            (
+                "warning: spurious network error: [6] Could not resolve host",
+                true,
+            ),
+            ("error: failed to select a version", false),
+        ] {
+            assert_eq!(is_no_answer(said), silent, "{said}");
+        }
     }
 }

@@ -5,7 +5,8 @@ use std::ffi::OsString;
 use std::process::Command;
 
 use crate::failure::Failure;
-use crate::guests;
+use crate::guests::{self, Which};
+use crate::rust;
 use crate::step;
 use crate::workspace::Workspace;
 
@@ -18,7 +19,7 @@ const DEMO: &str =
 /// # Errors
 /// [`Failure::Step`] for the first program that fails; the same holds for each task here.
 pub(crate) fn demo(workspace: &Workspace) -> Result<(), Failure> {
-    guests::build(workspace)?;
+    rust::build(workspace)?;
     step::run(
         workspace,
         workspace.cargo(&["build", "--workspace", "--bin", "tidegate"]),
@@ -30,10 +31,10 @@ pub(crate) fn demo(workspace: &Workspace) -> Result<(), Failure> {
 
 /// Runs every test. Programs that tests start are built first: `cargo test` alone would not.
 pub(crate) fn test(workspace: &Workspace, arguments: &[OsString]) -> Result<(), Failure> {
-    guests::build(workspace)?;
+    guests::build(workspace, Which::All)?;
     step::run(workspace, workspace.cargo(&["build", "--workspace"]))?;
     if arguments.is_empty() {
-        guests::test(workspace)?;
+        rust::test(workspace)?;
     }
     let test = workspace.cargo(&["test", "--workspace"]);
     step::run(workspace, handing_on(test, arguments))
@@ -42,8 +43,8 @@ pub(crate) fn test(workspace: &Workspace, arguments: &[OsString]) -> Result<(), 
 /// Refuses what a reviewer should not have to see. Guests are built first: tests include them.
 pub(crate) fn check(workspace: &Workspace) -> Result<(), Failure> {
     step::run(workspace, workspace.cargo(&["fmt", "--all", "--check"]))?;
-    let toolchain = guests::build(workspace)?;
-    guests::lint(workspace, &toolchain)?;
+    let toolchain = rust::build(workspace)?;
+    rust::lint(workspace, &toolchain)?;
     let clippy = [
         "clippy",
         "--workspace",
@@ -75,7 +76,7 @@ fn dependencies(workspace: &Workspace) -> Result<(), Failure> {
 
 /// Measures, in the bench profile.
 pub(crate) fn figures(workspace: &Workspace, arguments: &[OsString]) -> Result<(), Failure> {
-    guests::build(workspace)?;
+    rust::build(workspace)?;
     // Some figures are of the program; the bench profile's dependencies are those of release.
     step::run(
         workspace,
@@ -87,7 +88,7 @@ pub(crate) fn figures(workspace: &Workspace, arguments: &[OsString]) -> Result<(
 
 /// Makes many calls and looks for what they leave behind, in the bench profile.
 pub(crate) fn soak(workspace: &Workspace) -> Result<(), Failure> {
-    guests::build(workspace)?;
+    rust::build(workspace)?;
     step::run(
         workspace,
         workspace.cargo(&["bench", "--workspace", "--bench", "soak"]),
