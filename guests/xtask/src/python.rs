@@ -20,6 +20,10 @@ pub(crate) fn build(workspace: &Workspace, guest: &Guest) -> Result<(), Failure>
     let packages = tools::python_packages(workspace, REQUIREMENTS)?;
     let mut componentize = workspace.command(packages.join("bin/componentize-py"));
     componentize.env("PYTHONPATH", &packages);
+    // An environment without packages, so that none of this machine's get into the component.
+    let environment = guest.fresh("environment")?;
+    guest.fresh("environment/lib/site-packages")?;
+    componentize.env("VIRTUAL_ENV", &environment);
     // Otherwise compiled modules would stand beside the sources.
     componentize.env("PYTHONDONTWRITEBYTECODE", "1");
     componentize.args([
