@@ -29,8 +29,8 @@ UNKNOWN = "this plugin has no tool of that name"
 
 DESCRIPTION = (
     "Filters and aggregates the rows of a CSV file with a line of names, or of a JSON array of "
-    "objects, in the workspace. The file must be UTF-8; a CSV file is at most 16,777,216 bytes long, "
-    "a JSON file 4,194,304."
+    "objects, in the workspace. The file must be UTF-8; a CSV file is at most 4,194,304 bytes long, "
+    "a JSON file 2,097,152."
 )
 
 # The rows of an answer have at most so many bytes as JSON. They stand in it twice, once as text.

@@ -28,6 +28,9 @@ def number(cell) -> int | float | None:
         return cell
     if not isinstance(cell, str):
         return None
+    # What most numbers look like, without the expression's price.
+    if len(cell) < 19 and cell.isascii() and cell.isdecimal():
+        return int(cell)
     found = NUMBER.fullmatch(cell.strip())
     if found is None:
         return None
@@ -156,16 +159,24 @@ def aggregated(rows: Iterator[Row], group_by: list[str], aggregate: list[dict]) 
     if not group_by:
         groups[()] = ((), fresh(aggregate))
     for row in rows:
-        cells = tuple(row.get(name) for name in group_by)
-        key = tuple((type(cell).__name__, kept(cell)) for cell in cells)
-        if key not in groups:
+        cells = [row.get(name) for name in group_by]
+        key = tuple([cell if type(cell) is str else keyed(cell) for cell in cells])
+        group = groups.get(key)
+        if group is None:
             if len(groups) == MAX_GROUPS:
                 raise refusal.Refusal("TOO_MANY_GROUPS", f"there are more than {MAX_GROUPS:,} groups")
-            groups[key] = (cells, fresh(aggregate))
-        for value in groups[key][1]:
+            for cell in cells:
+                kept(cell)
+            groups[key] = group = (cells, fresh(aggregate))
+        for value in group[1]:
             value.add(row)
     for cells, values in groups.values():
         yield dict(zip(group_by, cells)) | {value.name: value.value() for value in values}
+
+
+def keyed(cell) -> tuple:
+    """What makes cells other than texts equal: `1`, `1.0` and `true` are three."""
+    return (type(cell).__name__, json.dumps(cell, sort_keys=True))
 
 
 def fresh(aggregate: list[dict]) -> list[Aggregate]:

@@ -5,9 +5,9 @@ import { getDirectories } from 'wasi:filesystem/preopens@0.2.0';
 
 import { Refusal } from './refusal.js';
 
-// The longest file that is read, in bytes. QuickJS looks at some megabytes a second, and a call has
+// The longest file that is read, in bytes. QuickJS looks at a megabyte in some seconds, and a call has
 // ten seconds of CPU.
-export const MAX_FILE_BYTES = 1_048_576;
+export const MAX_FILE_BYTES = 524_288;
 
 // The longest line that is read, in bytes: what is held at any time is one line and one chunk.
 export const MAX_LINE_BYTES = 65_536;

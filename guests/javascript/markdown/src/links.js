@@ -2,11 +2,18 @@
 // definitions. Every search goes forward only, so that a hostile text takes no more than linear time
 // but for brackets, whose nesting is bounded.
 
-const AUTOLINK = /^<([A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>]*)>/;
+// Expressions that are tried at one place of the text, without a copy of what follows.
+const AUTOLINK = /<([A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>]{0,2048})>/y;
+const ANGLED = /\s{0,64}<([^<>\n]{0,2048})>/y;
+const ENDING = /(?:\s{1,64}(?:"([^"]{0,2048})"|'([^']{0,2048})'|\(([^()]{0,2048})\)))?\s{0,64}\)/y;
 const DEFINITION = /^\[([^\[\]]{1,999})\]:[ \t]*\n?[ \t]*(?:<([^<>\n]*)>|(\S+))(?:[ \t\n]+(?:"([^"]*)"|'([^']*)'|\(([^()]*)\)))?[ \t]*(?:\n|$)/;
 
 // Brackets that are open at a time; those beyond are text.
 const MAX_OPEN_BRACKETS = 32;
+
+// The deepest parentheses in a destination, and its length in characters.
+const MAX_PARENTHESES = 4;
+const MAX_DESTINATION = 2048;
 
 // A text between brackets is shown up to here, in characters.
 const MAX_TEXT = 512;
@@ -70,7 +77,7 @@ function afterCode(text, at) {
 }
 
 function autolink(text, at, found) {
-  const match = AUTOLINK.exec(text.slice(at, at + 2100));
+  const match = execAt(AUTOLINK, text, at);
   if (match === null) return at + 1;
   found({ kind: 'autolink', text: match[1], offset: at, target: match[1] });
   return at + match[0].length;
@@ -101,35 +108,41 @@ function close(text, at, open, found) {
 
 // The destination and title behind `(`, or null where it is no link.
 function destination(text, from) {
-  const rest = text.slice(from, from + 4200);
-  const angled = /^\s*<([^<>\n]*)>/.exec(rest);
-  const target = angled ?? bare(rest);
+  const angled = execAt(ANGLED, text, from);
+  const target = angled === null
+    ? bare(text, from)
+    : { text: angled[1], end: from + angled[0].length };
   if (target === null) return null;
-  const after = rest.slice(target[0].length);
-  const ending = /^\s*(?:(?<=\s)(?:"([^"]*)"|'([^']*)'|\(([^()]*)\))\s*)?\)/.exec(after);
+  const ending = execAt(ENDING, text, target.end);
   if (ending === null) return null;
   return {
-    text: target[1],
+    text: target.text,
     title: ending[1] ?? ending[2] ?? ending[3],
-    end: from + target[0].length + ending[0].length,
+    end: target.end + ending[0].length,
   };
 }
 
+function execAt(expression, text, at) {
+  expression.lastIndex = at;
+  return expression.exec(text);
+}
+
 // A destination without `<`: up to a white space or a parenthesis that was not opened in it.
-function bare(rest) {
-  const space = /^\s*/.exec(rest)[0].length;
+function bare(text, from) {
+  let start = from;
+  while (text[start] <= ' ') start += 1;
   let depth = 0;
-  let at = space;
-  for (; at < rest.length; at += 1) {
-    const letter = rest[at];
+  let at = start;
+  for (; at < text.length && at - start <= MAX_DESTINATION; at += 1) {
+    const letter = text[at];
     if (letter === '\\') at += 1;
-    else if (letter === '(' && depth === MAX_OPEN_BRACKETS) return null;
+    else if (letter === '(' && depth === MAX_PARENTHESES) return null;
     else if (letter === '(') depth += 1;
     else if (letter === ')' && depth === 0) break;
     else if (letter === ')') depth -= 1;
     else if (letter <= ' ') break;
   }
-  return depth === 0 ? [rest.slice(0, at), rest.slice(space, at)] : null;
+  return depth === 0 && at - start <= MAX_DESTINATION ? { text: text.slice(start, at), end: at } : null;
 }
 
 function shown(inner) {

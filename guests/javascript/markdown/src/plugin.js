@@ -21,7 +21,7 @@ const TOOLS = {
     output: OUTLINE_OUTPUT,
     description:
       'Lists the headings of a Markdown file of the workspace with their levels and lines. The file '
-      + 'must be UTF-8 and at most 1,048,576 bytes long.',
+      + 'must be UTF-8 and at most 524,288 bytes long.',
     run: outline,
   },
   markdown_links: {
@@ -29,7 +29,7 @@ const TOOLS = {
     output: LINKS_OUTPUT,
     description:
       'Lists the links, images and autolinks of a Markdown file of the workspace with their targets '
-      + 'and lines; links by reference are resolved. The file must be UTF-8 and at most 1,048,576 '
+      + 'and lines; links by reference are resolved. The file must be UTF-8 and at most 524,288 '
       + 'bytes long.',
     run: links,
   },

@@ -24,7 +24,7 @@ export class Refusal extends Error {
   }
 
   static tooLarge() {
-    return new Refusal('TOO_LARGE', 'the file is longer than 1,048,576 bytes');
+    return new Refusal('TOO_LARGE', 'the file is longer than 524,288 bytes');
   }
 
   static longLine() {
