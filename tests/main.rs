@@ -16,6 +16,7 @@ mod differential;
 mod hostile;
 mod house;
 mod mcp;
+mod languages;
 mod network;
 mod serve;
 mod supply;

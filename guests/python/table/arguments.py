@@ -2,6 +2,8 @@
 
 import json
 
+import schema
+
 COLUMN = {"type": "string", "minLength": 1, "maxLength": 256}
 
 CONDITION = {
@@ -111,8 +113,8 @@ def problems(text: str) -> list[tuple[str, str]]:
         values = json.loads(text)
     except ValueError:
         return [("", "the arguments are not JSON")]
-    if not isinstance(values, dict) or not isinstance(values.get("path"), str):
-        return [("/path", "a path is required")]
+    if broken := schema.problem(values, INPUT_SCHEMA):
+        return [broken]
     found = []
     if reason := path_reason(values["path"]):
         found.append(("/path", reason))
@@ -145,10 +147,6 @@ def condition_reason(condition: dict) -> str | None:
 
 
 def path_reason(path: str) -> str | None:
-    if path == "":
-        return "a path is required"
-    if len(path) > 1024:
-        return "the path is longer than 1,024 characters"
     if path.startswith("/"):
         return "the path must be relative to the workspace"
     if any(ord(letter) < 0x20 or letter in "\x7f\\" for letter in path):

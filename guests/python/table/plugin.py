@@ -85,7 +85,22 @@ def run(call: ToolCall) -> Outcome:
     else:
         answer = query.selected(matching, asked.get("select"))
     kept, is_cut = bounded(answer, asked.get("limit", 100))
-    return outcome(path, kept, read.matched, is_cut)
+    columns = asked.get("select") or list(dict.fromkeys(name for row in kept for name in row))
+    data = {
+        "path": path,
+        "columns": columns,
+        "rows": kept,
+        "matched": read.matched,
+        "truncated": is_cut,
+    }
+    return Outcome(
+        status=Status.SUCCESS,
+        content=Content_Text(as_csv(columns, kept)),
+        structured_content=as_json(data),
+        references=[],
+        error=None,
+        metadata=None,
+    )
 
 
 class Matched:
@@ -121,23 +136,11 @@ def bounded(answer, limit: int) -> tuple[list[dict], bool]:
     return kept, False
 
 
-def outcome(path: str, kept: list[dict], matched: int, is_cut: bool) -> Outcome:
-    columns = list(dict.fromkeys(name for row in kept for name in row))
-    data = {"path": path, "columns": columns, "rows": kept, "matched": matched, "truncated": is_cut}
-    return Outcome(
-        status=Status.SUCCESS,
-        content=Content_Text(as_csv(columns, kept)),
-        structured_content=as_json(data),
-        references=[],
-        error=None,
-        metadata=None,
-    )
-
-
 def as_csv(columns: list[str], kept: list[dict]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
+    if columns:
+        writer.writerow(columns)
     for row in kept:
         cells = (row.get(name) for name in columns)
         writer.writerow([cell if isinstance(cell, str) else cell_text(cell) for cell in cells])
