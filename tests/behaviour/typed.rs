@@ -186,6 +186,7 @@ async fn unchecked(
         tenant: Tenant::default(),
         run_on: RunOn::GuestThread,
         shelf: None,
+        progress: None,
     };
     plugin.call_tool(&call.name, &call, options).await
 }

@@ -112,7 +112,10 @@ fn check(before: &Config, after: &Config, path: &[String]) -> anyhow::Result<()>
                 );
             }
         }
-        ["workspace" | "secrets" | "network" | "mcp" | "artifacts", ..]
+        [
+            "workspace" | "secrets" | "network" | "mcp" | "artifacts",
+            ..,
+        ]
         | ["plugins" | "output"]
         | ["plugins" | "output", _]
         | [
