@@ -209,8 +209,8 @@ fn o3_files_of_strangers_are_left_alone_and_not_counted() {
     });
     let strange = kept.path().join("notes.txt");
     fs::write(&strange, vec![b'n'; 100_000]).unwrap();
-    let draft = kept.path().join(".draft-1");
-    let old = kept.path().join(".draft-2");
+    let draft = kept.path().join("drafts/1");
+    let old = kept.path().join("drafts/2");
     for path in [&draft, &old] {
         fs::write(path, "d").unwrap();
     }

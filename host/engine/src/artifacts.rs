@@ -89,15 +89,15 @@ impl CallState {
         let left_puts = self.keeping.left_puts.checked_sub(1);
         let left_puts =
             left_puts.ok_or_else(|| full(format!("the call kept more than {PUTS} artifacts")))?;
-        let kept = shelf.put(media_type, content).map_err(|error| {
+        // Also a put that fails has its cost.
+        self.keeping.left_bytes = left_bytes;
+        self.keeping.left_puts = left_puts;
+        shelf.put(media_type, content).map_err(|error| {
             if let ArtifactError::Failed { step, source } = &error {
                 let plugin = &*self.setup.plugin;
                 tracing::error!(plugin, step, %source, "an artifact was not kept");
             }
             error.to_failure()
-        })?;
-        self.keeping.left_bytes = left_bytes;
-        self.keeping.left_puts = left_puts;
-        Ok(kept)
+        })
     }
 }

@@ -25,7 +25,7 @@ use tidegate_contract::{Failure, Tenant};
 use crate::ambient;
 use crate::error::SandboxError;
 
-use entry::{Checked, Draft, Entry};
+use entry::{Checked, Draft, Entry, Print};
 use index::Index;
 use name::EntryName;
 
@@ -134,6 +134,9 @@ pub struct Artifacts(Arc<Inner>);
 
 struct Inner {
     dir: Dir,
+    /// Where entries are written: a folder of its own, so that the other changes by whole entries alone
+    /// and is looked through again only when another process has changed it.
+    drafts: Dir,
     bounds: ArtifactBounds,
     index: Mutex<Index>,
     /// What the first read of an entry found whole, so that paging through it stays cheap.
@@ -166,8 +169,10 @@ impl Artifacts {
             SandboxError::Cache { reason, .. } => refused(reason),
             other => other,
         })?;
+        let drafts = index::drafts(&dir).map_err(|error| refused(error.to_string()))?;
         Ok(Self(Arc::new(Inner {
             dir,
+            drafts,
             bounds,
             index: Mutex::default(),
             checked: Mutex::default(),
@@ -206,23 +211,28 @@ impl Artifacts {
         media_type: &str,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> Result<Kept, ArtifactError> {
-        let Inner { dir, bounds, .. } = &*self.0;
+        let Inner {
+            dir,
+            drafts,
+            bounds,
+            ..
+        } = &*self.0;
         if !name::is_media_type(media_type) {
             return Err(ArtifactError::MediaType);
         }
         let most = bounds.tenant_bytes.min(bounds.total_bytes);
-        let mut draft = Draft::create(dir, media_type, most)
+        let mut draft = Draft::create(drafts, media_type, most)
             .map_err(ArtifactError::failed("make an artifact"))?;
         let written = write(&mut draft);
         let (digest, size_bytes) = draft.finish(written)?;
         let name = EntryName::of(owner, &digest);
         let mut index = self.index();
-        index.refresh(dir);
+        index.refresh(dir, drafts);
         if !index.make_room(dir, bounds, &name, size_bytes) {
             return Err(ArtifactError::Full { size_bytes });
         }
         draft
-            .rename_to(name.as_str())
+            .rename_to(dir, name.as_str())
             .map_err(ArtifactError::failed("keep an artifact"))?;
         index.added(dir, name, size_bytes);
         Ok(Kept {
@@ -252,13 +262,13 @@ impl Artifacts {
         let dir = &self.0.dir;
         let entry = Entry::open(dir, name.as_str())?.ok_or(ArtifactError::NotFound)?;
         if entry.is_older(self.0.bounds.age_ms, ambient::now_ms()) {
-            self.forget(&name);
+            self.forget(&name, entry.print());
             return Err(ArtifactError::NotFound);
         }
         let checked = self.checked().has(&name, entry.print());
         if !checked {
             if !entry.is_whole(digest)? {
-                self.forget(&name);
+                self.forget(&name, entry.print());
                 return Err(ArtifactError::Damaged);
             }
             self.checked().add(name, entry.print());
@@ -266,11 +276,16 @@ impl Artifacts {
         entry.slice(offset, length.min(SLICE_BYTES))
     }
 
-    fn forget(&self, name: &EntryName) {
+    /// Removes the file that was seen under a name, unless a new one was put in its place meanwhile.
+    fn forget(&self, name: &EntryName, seen: Print) {
+        let Inner { dir, drafts, .. } = &*self.0;
         self.checked().remove(name);
         let mut index = self.index();
-        index.refresh(&self.0.dir);
-        index.remove(&self.0.dir, name);
+        index.refresh(dir, drafts);
+        let found = Entry::open(dir, name.as_str()).ok().flatten();
+        if found.is_some_and(|entry| entry.print() == seen) {
+            index.remove(dir, name);
+        }
     }
 
     fn index(&self) -> MutexGuard<'_, Index> {

@@ -18,9 +18,6 @@ use crate::ambient;
 /// follows is found and measured without reading it.
 pub(super) const HEADER_BYTES: u64 = 256;
 
-/// How files are called that are being written.
-pub(super) const DRAFT_PREFIX: &str = ".draft-";
-
 /// Bytes that are read at a time: as much as stays in the processor's cache.
 const PIECE_BYTES: usize = 64 * 1024;
 
@@ -57,7 +54,7 @@ pub(super) struct Draft<'a> {
 
 impl<'a> Draft<'a> {
     pub(super) fn create(dir: &'a Dir, media_type: &str, most_bytes: u64) -> io::Result<Self> {
-        let name = format!("{DRAFT_PREFIX}{}", ambient::random_id());
+        let name = ambient::random_id();
         let mut options = OpenOptions::new();
         options.write(true).create_new(true).mode(0o600);
         let mut draft = Self {
@@ -88,8 +85,8 @@ impl<'a> Draft<'a> {
         }
     }
 
-    pub(super) fn rename_to(mut self, name: &str) -> io::Result<()> {
-        self.dir.rename(&self.name, self.dir, name)?;
+    pub(super) fn rename_to(mut self, into: &Dir, name: &str) -> io::Result<()> {
+        self.dir.rename(&self.name, into, name)?;
         self.is_renamed = true;
         Ok(())
     }

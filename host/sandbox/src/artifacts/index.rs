@@ -3,11 +3,13 @@
 //! The folder is the truth: it is looked through again whenever another process has changed it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 
-use cap_std::fs::{Dir, MetadataExt as _};
+use cap_fs_ext::DirExt as _;
+use cap_std::fs::{Dir, DirBuilder, DirBuilderExt as _, MetadataExt as _};
 
 use super::ArtifactBounds;
-use super::entry::{DRAFT_PREFIX, HEADER_BYTES, is_older, stamp_ms};
+use super::entry::{HEADER_BYTES, is_older, stamp_ms};
 use super::name::EntryName;
 use crate::ambient;
 
@@ -16,6 +18,17 @@ const LEAST_BYTES: u64 = 4_096;
 
 /// A file that is being written for so long was left by a process that ended.
 const DRAFT_MS: u64 = 60 * 60 * 1_000;
+
+/// The folder of files that are being written.
+const DRAFTS: &str = "drafts";
+
+/// Opens the folder of files that are being written, making it where it is missing.
+pub(super) fn drafts(dir: &Dir) -> io::Result<Dir> {
+    match dir.create_dir_with(DRAFTS, DirBuilder::new().mode(0o700)) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => dir.open_dir_nofollow(DRAFTS),
+    }
+}
 
 /// The entries of one tenant.
 #[derive(Default)]
@@ -46,7 +59,7 @@ fn changed(dir: &Dir) -> Option<(i64, i64)> {
 
 impl Index {
     /// Looks through the folder, unless nobody but us has changed it.
-    pub(super) fn refresh(&mut self, dir: &Dir) {
+    pub(super) fn refresh(&mut self, dir: &Dir, drafts: &Dir) {
         let now = changed(dir);
         if now.is_some() && self.seen == now {
             return;
@@ -65,13 +78,9 @@ impl Index {
             if let Some(name) = EntryName::parse(name) {
                 let size_bytes = metadata.len().saturating_sub(HEADER_BYTES);
                 self.insert(name, stamp_ms(modified), size_bytes);
-            } else if name.starts_with(DRAFT_PREFIX)
-                && is_older(modified, DRAFT_MS, ambient::now_ms())
-            {
-                // Where it can't be removed it is tried again next time.
-                drop(dir.remove_file(name));
             }
         }
+        remove_left(drafts);
     }
 
     /// Takes a new entry in, whose file is there.
@@ -183,6 +192,21 @@ impl Index {
             leaving.push(next.clone());
         }
         Some(leaving)
+    }
+}
+
+/// Removes drafts of processes that ended before they were kept.
+fn remove_left(drafts: &Dir) {
+    let Ok(files) = drafts.entries() else { return };
+    for file in files.flatten() {
+        let Ok(metadata) = file.metadata() else {
+            continue;
+        };
+        let modified = (metadata.mtime(), metadata.mtime_nsec());
+        if is_older(modified, DRAFT_MS, ambient::now_ms()) {
+            // Where it can't be removed it is tried again next time.
+            drop(drafts.remove_file(file.file_name()));
+        }
     }
 }
 
