@@ -18,7 +18,7 @@ mod view;
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tidegate::{Caller, CancellationToken, Runtime};
 use tidegate_contract::{CallError, Tenant};
@@ -27,7 +27,9 @@ use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
+use crate::blueprint::causes;
 use crate::error::{StoreError, WorkerError};
+use crate::part::PartName;
 use crate::service::Service;
 use crate::step::StepKey;
 use crate::store::{Run, RunStatus, SqliteStore};
@@ -275,7 +277,7 @@ impl Runs {
             None => format!("audit:{step}"),
             Some(name) => format!("audit:{step}:{name}"),
         };
-        let name = crate::part::PartName::parse(&name)?;
+        let name = PartName::parse(&name)?;
         let step = step.to_string();
         self.shared.store.audit((run, &step), name.as_str(), text)?;
         self.shared.service.waiting().runs.ring(&run.to_owned());
@@ -321,7 +323,7 @@ impl Tasks {
 }
 
 impl Shared {
-    fn running(&self) -> std::sync::MutexGuard<'_, HashMap<String, CancellationToken>> {
+    fn running(&self) -> MutexGuard<'_, HashMap<String, CancellationToken>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -349,6 +351,6 @@ impl Shared {
 
 fn host_fault(error: &StoreError) -> CallError {
     CallError::HostFault {
-        reason: crate::blueprint::causes(error),
+        reason: causes(error),
     }
 }

@@ -289,7 +289,8 @@ async fn i10_nothing_acknowledged_is_lost_and_nothing_done_twice() {
         let before = 1 + (round.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) % MOST;
         said.round(folder.path(), usize::try_from(before).unwrap());
     }
-    assert!(!said.submits.is_empty(), "no child came far enough");
+    // The shortest rounds acknowledge a launch; most go far beyond that.
+    assert!(said.submits.len() >= usize::try_from(rounds).unwrap());
 
     let house = Arc::new(open(folder.path()));
     house.resume(&said.launched).await;

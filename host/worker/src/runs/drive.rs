@@ -13,7 +13,7 @@ use tidegate_contract::json::{self as strict_json, JsonBounds, MAX_DEPTH};
 
 use super::Shared;
 use super::agents::Dispatcher;
-use super::journal::{RunJournal, UnderWay};
+use super::journal::{Count, RunJournal, UnderWay};
 use super::launch::LaunchRequest;
 use super::plan::Plan;
 use crate::error::WorkerError;
@@ -55,7 +55,8 @@ async fn walk(
     cancel: CancellationToken,
 ) -> Option<Result<Value, Value>> {
     let blueprint = Arc::new(plan.blueprint);
-    let journal = match RunJournal::open(shared, run, &blueprint) {
+    let count = Count::new();
+    let journal = match RunJournal::open(shared, run, (&blueprint, count.clone())) {
         Ok(journal) => journal,
         Err(error) => return Some(Err(fault(&error))),
     };
@@ -65,8 +66,8 @@ async fn walk(
         blueprint: Arc::clone(&blueprint),
         caller: plan.caller.clone(),
     };
-    let mut under_way = UnderWay::of(&blueprint);
-    let mut count = under_way.listen();
+    let mut busy = count.listen();
+    let mut under_way = UnderWay::of(&blueprint, count);
     let around = Surroundings {
         runtime: &shared.runtime,
         options: InvokeOptions {
@@ -81,7 +82,7 @@ async fn walk(
     let closed = async {
         shared.closing.cancelled().await;
         // Nothing starts any more; the sender lives as long as the flow.
-        drop(count.wait_for(|&count| count == 0).await);
+        drop(busy.wait_for(|&count| count == 0).await);
     };
     let mut closed = pin!(closed);
     let flow = blueprint.flow().run(plan.init_ctx, around);

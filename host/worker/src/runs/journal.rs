@@ -13,13 +13,14 @@ use tokio_util::sync::CancellationToken;
 
 use super::places::Places;
 use super::{Shared, host_fault};
-use crate::blueprint::Blueprint;
+use crate::blueprint::{AgentDef, Blueprint};
 
 /// The journal of one run.
 #[derive(Debug)]
 pub(super) struct RunJournal {
     shared: Arc<Shared>,
     run: String,
+    count: Count,
     places: Places,
     /// What was there when the run was taken up again: the places, and whether each had ended. A
     /// place is asked for once, before anything is done there.
@@ -31,7 +32,7 @@ impl RunJournal {
     pub(super) fn open(
         shared: &Arc<Shared>,
         run: &str,
-        blueprint: &Blueprint,
+        (blueprint, count): (&Blueprint, Count),
     ) -> Result<Self, CallError> {
         let known = shared
             .store
@@ -40,6 +41,7 @@ impl RunJournal {
         Ok(Self {
             shared: Arc::clone(shared),
             run: run.to_owned(),
+            count,
             places: Places::of(blueprint),
             known: known.into_iter().collect(),
             closing: shared.closing.clone(),
@@ -89,7 +91,11 @@ impl Journal for RunJournal {
             match self.places.step(place.as_str()) {
                 // Its attempt is what is kept of its start.
                 Some(step) if step.is_agents => Ok(()),
-                _ => self.write(place, None, "step.started").await,
+                _ => {
+                    // From here on it counts as under way: what is kept as started is run.
+                    let _writing = self.count.enter();
+                    self.write(place, None, "step.started").await
+                }
             }
         })
     }
@@ -103,35 +109,59 @@ impl Journal for RunJournal {
     }
 }
 
+/// How much of a run the host itself is at: a step, or keeping that it starts.
+#[derive(Clone, Debug)]
+pub(super) struct Count(Arc<watch::Sender<usize>>);
+
+/// Something that the host is at, until it is dropped.
+#[derive(Debug)]
+struct Entered<'a>(&'a Count);
+
+impl Count {
+    pub(super) fn new() -> Self {
+        Self(Arc::new(watch::Sender::new(0)))
+    }
+
+    pub(super) fn listen(&self) -> watch::Receiver<usize> {
+        self.0.subscribe()
+    }
+
+    fn enter(&self) -> Entered<'_> {
+        self.more();
+        Entered(self)
+    }
+
+    fn more(&self) {
+        self.0.send_modify(|count| *count += 1);
+    }
+
+    fn less(&self) {
+        self.0.send_modify(|count| *count = count.saturating_sub(1));
+    }
+}
+
+impl Drop for Entered<'_> {
+    fn drop(&mut self) {
+        self.0.less();
+    }
+}
+
 /// Counts the steps of a run that the host itself is at.
 #[derive(Debug)]
 pub(super) struct UnderWay {
-    count: watch::Sender<usize>,
+    count: Count,
     /// Whether an agent's steps are done inside of the host.
     inside: HashMap<String, bool>,
 }
 
 impl UnderWay {
-    pub(super) fn of(blueprint: &Blueprint) -> Self {
-        let steps = blueprint.flow().flow.steps();
-        let agents = steps.iter().filter_map(|step| match &step.work {
-            Work::Agent(agent) => Some(agent.as_str()),
-            Work::Node(_) => None,
-        });
-        let is_inside = |name: &str| {
-            let agent = blueprint.agent(name);
-            agent.is_some_and(|agent| agent.worker.is_some())
-        };
+    pub(super) fn of(blueprint: &Blueprint, count: Count) -> Self {
+        let is_inside =
+            |(name, agent): (&str, &AgentDef)| (name.to_owned(), agent.worker.is_some());
         Self {
-            count: watch::Sender::new(0),
-            inside: agents
-                .map(|name| (name.to_owned(), is_inside(name)))
-                .collect(),
+            count,
+            inside: blueprint.agents().map(is_inside).collect(),
         }
-    }
-
-    pub(super) fn listen(&self) -> watch::Receiver<usize> {
-        self.count.subscribe()
     }
 
     fn counts(&self, step: &Step) -> bool {
@@ -145,14 +175,13 @@ impl UnderWay {
 impl Progress for UnderWay {
     fn started(&mut self, step: &Step, _place: &Place) {
         if self.counts(step) {
-            self.count.send_modify(|count| *count += 1);
+            self.count.more();
         }
     }
 
     fn ended(&mut self, step: &Step, _place: &Place, _end: StepEnd<'_>) {
         if self.counts(step) {
-            self.count
-                .send_modify(|count| *count = count.saturating_sub(1));
+            self.count.less();
         }
     }
 }

@@ -6,11 +6,12 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
+use tidegate_contract::Tenant;
+
 use super::{Outcome, Service};
 use crate::bell::Bells;
 use crate::error::{StoreError, WorkerError};
 use crate::store::AttemptId;
-use tidegate_contract::Tenant;
 
 /// What is waited for.
 #[derive(Debug, Default)]

@@ -149,7 +149,9 @@ async fn structured_a_declared_body_feeds_a_fanout_from_any_of_the_three_channel
         (plain.clone(), declared.clone(), json!({})),
         (plain, json!({}), declared),
     ] {
-        let agents = json!({"split": {"ctx": agent}, "lane": {}});
+        // The lanes are text again: the nearest declaration counts.
+        let lane = json!({"ctx": {"submit_format": "text"}});
+        let agents = json!({"split": {"ctx": agent}, "lane": lane});
         let mut blueprint = blueprint(&[step, fanout.clone()], &agents);
         blueprint["default_agent_ctx"] = all;
         let run = shop
