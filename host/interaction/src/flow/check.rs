@@ -2,6 +2,7 @@
 
 mod contracts;
 mod graph;
+mod places;
 mod reads;
 
 use std::fmt;
@@ -19,6 +20,7 @@ use super::{Flow, FlowLimits};
 
 pub use contracts::{Channel, Contract, Contracts};
 pub(super) use graph::dependencies;
+pub(super) use places::Places;
 
 /// What is known around a flow when it is checked. Less is found without it.
 #[derive(Clone, Copy, Default)]
@@ -200,16 +202,17 @@ fn condition(branch: &Branch, place: &Place) -> Result<(), FlowProblem> {
     }
 }
 
-fn assigned(Assign(places): &Assign, place: &Place) -> Result<(), FlowProblem> {
-    for (at, (path, _)) in places.iter().enumerate() {
+fn assigned(Assign(entries): &Assign, place: &Place) -> Result<(), FlowProblem> {
+    let mut before = Places::default();
+    for (path, _) in entries {
         written("assign", path)?;
-        let mut before = places.iter().take(at);
-        if before.any(|(other, _)| other.overlaps(path)) {
+        if before.touch(path) {
             return Err(FlowProblem::Twice {
                 assign: place.clone(),
                 path: path.to_string(),
             });
         }
+        before.add(path);
     }
     Ok(())
 }

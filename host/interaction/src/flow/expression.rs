@@ -5,6 +5,7 @@ use serde_json::Value;
 use thiserror::Error;
 
 use super::arithmetic::Arithmetic;
+use super::check::Places;
 use super::comparison::Comparison;
 use super::path::{Path, PathError};
 
@@ -173,8 +174,9 @@ impl Expression {
     pub(super) fn sure_paths<'a>(&'a self, see: &mut dyn FnMut(&'a Path)) {
         let mut asked = Vec::new();
         self.asked(&mut asked);
+        let asked = Places::of(asked);
         self.needed(&mut |path| {
-            if !asked.iter().any(|asked| path.within(asked).is_some()) {
+            if !asked.surround(path) {
                 see(path);
             }
         });

@@ -120,7 +120,8 @@ pub struct Loop {
     pub update: Option<Expression>,
     /// Asked after each iteration; true ends the loop. Nothing but a boolean will do.
     pub done: Expression,
-    /// The loop fails when it is not done by then: 1 to [`MAX_ITERATIONS`], 32 by default.
+    /// The loop fails when it is not done by then: 1 to
+    /// [`MAX_ITERATIONS`](super::MAX_ITERATIONS), 32 by default.
     #[serde(default = "limits::default_iterations")]
     pub max_iterations: u32,
 }

@@ -17,7 +17,7 @@ pub struct Path {
 }
 
 /// One step of the way.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Segment {
     Key(String),
     Index(usize),

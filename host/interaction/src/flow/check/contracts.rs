@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::places::Places;
 use crate::flow::Flow;
 use crate::flow::comparison::Comparison;
 use crate::flow::expression::Expression;
@@ -56,14 +57,21 @@ impl Channel {
     }
 }
 
-/// A place of the context, and whose output it is, where that is an agent's.
-type Output = (Path, Option<AgentName>);
+/// What may be written to the context.
+#[derive(Default)]
+struct Outputs {
+    /// The outputs of agents.
+    agents: Vec<(Path, AgentName)>,
+    /// All other places.
+    others: Places,
+}
 
 pub(super) fn check(flow: &Flow, contracts: &Contracts<'_>) -> Result<(), PlacedProblem> {
-    let mut outputs = Vec::new();
-    outputs_of(&flow.flow, &mut outputs);
-    let init = flow.init.keys().map(|key| (Path::key(key), None));
-    outputs.extend(init);
+    let mut outputs = Outputs::default();
+    outputs.add(&flow.flow);
+    for key in flow.init.keys() {
+        outputs.others.add(&Path::key(key));
+    }
     let mut ahead = vec![(&flow.flow, Place::root())];
     while let Some((node, place)) = ahead.pop() {
         let condition = match node {
@@ -88,35 +96,36 @@ pub(super) fn check(flow: &Flow, contracts: &Contracts<'_>) -> Result<(), Placed
     Ok(())
 }
 
-/// Every place that a node may write, with the agent where it is an agent's output.
-fn outputs_of(node: &Node, outputs: &mut Vec<Output>) {
-    let mut add = |path: Path| outputs.push((path, None));
-    match node {
-        Node::Loop(inner) => {
-            add(Path::key(inner.name.as_str()));
-            inner.bound().into_iter().for_each(add);
-        }
-        Node::Fanout(fanout) => {
-            let names = [&fanout.name, &fanout.bind]
-                .into_iter()
-                .chain(&fanout.index);
-            names.for_each(|name| add(Path::key(name.as_str())));
-        }
-        Node::Try(attempt) => add(Path::key(attempt.catch.r#as.as_str())),
-        Node::Assign(Assign(places)) => places.iter().for_each(|(path, _)| add(path.clone())),
-        Node::Step(_) | Node::Graph(_) => {
-            for step in node.steps() {
-                let agent = match &step.work {
-                    Work::Agent(agent) => Some(agent.clone()),
-                    Work::Node(_) => None,
-                };
-                outputs.push((step.output(), agent));
+impl Outputs {
+    /// Adds every place that a node may write.
+    fn add(&mut self, node: &Node) {
+        let mut add = |path: &Path| self.others.add(path);
+        match node {
+            Node::Loop(inner) => {
+                add(&Path::key(inner.name.as_str()));
+                inner.bound().iter().for_each(add);
             }
+            Node::Fanout(fanout) => {
+                let names = [&fanout.name, &fanout.bind]
+                    .into_iter()
+                    .chain(&fanout.index);
+                names.for_each(|name| add(&Path::key(name.as_str())));
+            }
+            Node::Try(attempt) => add(&Path::key(attempt.catch.r#as.as_str())),
+            Node::Assign(Assign(places)) => places.iter().for_each(|(path, _)| add(path)),
+            Node::Step(_) | Node::Graph(_) => {
+                for step in node.steps() {
+                    match &step.work {
+                        Work::Agent(agent) => self.agents.push((step.output(), agent.clone())),
+                        Work::Node(_) => self.others.add(&step.output()),
+                    }
+                }
+            }
+            Node::Seq(_) | Node::Branch(_) => {}
         }
-        Node::Seq(_) | Node::Branch(_) => {}
-    }
-    for (_, child) in node.children() {
-        outputs_of(child, outputs);
+        for (_, child) in node.children() {
+            self.add(child);
+        }
     }
 }
 
@@ -163,21 +172,20 @@ fn comparisons<'a>(expression: &'a Expression, see: &mut dyn FnMut(&'a Path, &'a
 fn judge(
     path: &Path,
     value: &Value,
-    outputs: &[Output],
+    outputs: &Outputs,
     contracts: &Contracts<'_>,
 ) -> Result<(), FlowProblem> {
-    if value.is_array() || value.is_object() {
+    if value.is_array() || value.is_object() || outputs.others.touch(path) {
         return Ok(());
     }
     let mut problem = None;
-    for (written, agent) in outputs {
+    for (written, agent) in &outputs.agents {
         if !written.overlaps(path) {
             continue;
         }
         let judged = || {
-            let (agent, way) = (agent.as_ref()?, path.within(written)?);
-            let (channel, contract) = (Channel::of(way)?, contracts(agent)?);
-            Some(contract.refuses(channel, value, (path, agent)))
+            let channel = Channel::of(path.within(written)?)?;
+            Some(contracts(agent)?.refuses(channel, value, (path, agent)))
         };
         match judged() {
             // What stands there may be anything, or just this.

@@ -6,6 +6,7 @@
 
 use tidegate_contract::JsonObject;
 
+use super::places::Places;
 use crate::flow::Flow;
 use crate::flow::expression::Expression;
 use crate::flow::node::{Assign, Fanout, Loop, Node};
@@ -20,8 +21,8 @@ pub(super) fn check(flow: &Flow, input: &JsonObject) -> Result<(), PlacedProblem
     let mut reading = Reading {
         init: &flow.init,
         input,
-        all,
-        written: Vec::new(),
+        all: Places::of(&all),
+        written: Written::default(),
         is_sure: true,
     };
     reading.node(&flow.flow, &Place::root())?;
@@ -37,11 +38,41 @@ struct Reading<'a> {
     init: &'a JsonObject,
     input: &'a JsonObject,
     /// Every place that some node of the flow writes.
-    all: Vec<Path>,
+    all: Places,
     /// The places that may have been written so far.
-    written: Vec<Path>,
+    written: Written,
     /// Whether what is looked at runs in every run.
     is_sure: bool,
+}
+
+/// Places in the order in which they were written, so that the last ones can be taken back.
+#[derive(Default)]
+struct Written {
+    order: Vec<Path>,
+    places: Places,
+}
+
+impl Written {
+    fn len(&self) -> usize {
+        self.order.len()
+    }
+
+    fn push(&mut self, path: Path) {
+        self.places.add(&path);
+        self.order.push(path);
+    }
+
+    fn extend(&mut self, paths: impl IntoIterator<Item = Path>) {
+        paths.into_iter().for_each(|path| self.push(path));
+    }
+
+    fn split_off(&mut self, at: usize) -> Vec<Path> {
+        let last = self.order.split_off(at);
+        for path in &last {
+            self.places.remove(path);
+        }
+        last
+    }
 }
 
 impl Reading<'_> {
@@ -100,7 +131,7 @@ impl Reading<'_> {
             let others = steps.iter().enumerate().filter(|(other, _)| *other != at);
             self.written.extend(others.map(|(_, step)| step.output()));
             self.expression(step.name.as_str(), &step.r#in, &place.child(at))?;
-            self.written.truncate(before);
+            drop(self.written.split_off(before));
         }
         self.written.extend(steps.iter().map(Step::output));
         Ok(())
@@ -112,7 +143,9 @@ impl Reading<'_> {
         self.expression(&at("state"), &inner.state, place)?;
         self.written.push(Path::key(inner.name.as_str()));
         self.written.extend(inner.bound());
-        inner.body.writes(&mut self.written);
+        let mut body = Vec::new();
+        inner.body.writes(&mut body);
+        self.written.extend(body);
         self.expression(&at("bind"), &inner.bind, place)?;
         self.node(&inner.body, &place.turn(0))?;
         if let Some(update) = &inner.update {
@@ -129,7 +162,7 @@ impl Reading<'_> {
         self.written
             .extend(bound.map(|name| Path::key(name.as_str())));
         self.perhaps(|reading| reading.node(&fanout.body, &place.turn(0)))?;
-        self.written.truncate(before);
+        drop(self.written.split_off(before));
         self.written.push(Path::key(name));
         Ok(())
     }
@@ -169,8 +202,8 @@ impl Reading<'_> {
     }
 
     fn may_lead(&self, path: &Path) -> bool {
-        let met = |places: &[Path]| places.iter().any(|place| place.overlaps(path));
-        self.is_there(path) || met(&self.written) || !(self.is_sure || met(&self.all))
+        let may_come = self.is_sure || self.all.touch(path);
+        self.is_there(path) || self.written.places.touch(path) || !may_come
     }
 
     /// Whether the context holds the place before the first step.
