@@ -8,7 +8,7 @@ use std::sync::Mutex;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tidegate::flow::{Flow, Journal, Kept, Place, Surroundings};
+use tidegate::flow::{Flow, FlowError, Journal, Kept, Place, Surroundings};
 use tidegate::{BoxFuture, CancellationToken, InvokeOptions, ToolRegistry};
 use tidegate_contract::{CallError, JsonObject, ToolOutcome};
 
@@ -436,4 +436,61 @@ async fn i11_an_mcp_call_that_was_cut_off_is_unknown_and_a_discovery_runs_again(
         .unwrap()
         .unwrap_err();
     assert!(refused.contains("not injected"), "{refused}");
+}
+
+/// A journal that fails at one of its works.
+struct Failing(&'static str);
+
+impl Failing {
+    fn at(&self, work: &str) -> BoxFuture<'_, Result<(), CallError>> {
+        let fails = self.0 == work;
+        Box::pin(async move {
+            if fails {
+                let reason = "the disk is full".to_owned();
+                return Err(CallError::HostFault { reason });
+            }
+            Ok(())
+        })
+    }
+}
+
+impl Journal for Failing {
+    fn recall<'a>(&'a self, _place: &'a Place) -> BoxFuture<'a, Result<Option<Kept>, CallError>> {
+        Box::pin(async move { self.at("recall").await.map(|()| None) })
+    }
+
+    fn started<'a>(&'a self, _place: &'a Place) -> BoxFuture<'a, Result<(), CallError>> {
+        self.at("started")
+    }
+
+    fn ended<'a>(
+        &'a self,
+        _place: &'a Place,
+        _end: &'a Value,
+    ) -> BoxFuture<'a, Result<(), CallError>> {
+        self.at("ended")
+    }
+}
+
+#[tokio::test]
+async fn i10_a_journal_that_fails_ends_the_run_and_is_never_caught() {
+    let all_settled = json!({"fanout": {
+        "name": "f", "items": [1], "bind": "i", "body": echo("s", &json!(1)), "join": "all_settled",
+    }});
+    for body in [echo("s", &json!(1)), all_settled] {
+        let flow = flow_of(json!({"id": "a", "flow": {"try": {
+            "body": body, "catch": {"as": "e", "body": echo("after", &json!(1))},
+        }}}));
+        for (work, given) in [("recall", 0), ("started", 0), ("ended", 1)] {
+            let agents = Doubles::default();
+            let ended = run_with(&flow, &agents, Some(&Failing(work)), &mut Told::default()).await;
+            let error = ended.unwrap_err();
+            assert!(
+                matches!(error, FlowError::Journal { .. }),
+                "{work}: {error:?}"
+            );
+            assert_eq!(error.to_failure().code(), "HOST_FAULT");
+            assert_eq!(agents.given.lock().unwrap().len(), given, "{work}");
+        }
+    }
 }

@@ -277,3 +277,15 @@ async fn gap12_the_outputs_of_the_lanes_together_are_bounded() {
                  gathered_bytes = 62";
     assert_eq!(run(62).await, Err(words.to_owned()));
 }
+
+#[tokio::test]
+async fn gap12_a_lane_that_replaces_its_whole_context_replaces_no_other() {
+    let body = json!({"seq": [
+        {"assign": {"$.before": 1}},
+        {"assign": {"$": {"only": at("$.item")}}},
+        asking("seen", "echo", &json!({"$exists": "$.kept"})),
+    ]});
+    let flow = json!({"seq": [{"assign": {"$.kept": 1}}, fanning(&json!(["x"]), "all", &body)]});
+    let context = json!({"kept": 1, "all": [{"only": "x", "seen": false}]});
+    assert_eq!(asked(&flow).await.0, Ok(context));
+}
