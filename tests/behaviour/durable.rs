@@ -12,7 +12,7 @@ use tidegate::flow::{Flow, FlowError, Journal, Kept, Place, Surroundings};
 use tidegate::{BoxFuture, CancellationToken, InvokeOptions, ToolRegistry};
 use tidegate_contract::{CallError, JsonObject, ToolOutcome};
 
-use super::acting::{Told, acting, calling, flow_of, runtime_of, shown};
+use super::acting::{Told, acting, calling, flow_of, runtime_of};
 use super::agents::{Doubles, asking, run_with};
 
 /// When a run is killed.
@@ -138,7 +138,10 @@ async fn run(flow: &Flow, agents: &Doubles, ledger: &Ledger) -> Option<Result<Va
     let run: BoxFuture<'_, _> = Box::pin(run_with(flow, agents, Some(ledger), &mut told));
     tokio::select! {
         biased;
-        ended = run => Some(ended.map_err(|error| shown(&error))),
+        ended = run => Some(ended.map_err(|error| {
+            let (failure, step) = (error.to_failure(), error.step().unwrap_or_default());
+            json!([step, failure.code(), failure.message(), error.value()]).to_string()
+        })),
         () = ledger.killed.cancelled() => None,
     }
 }
@@ -257,14 +260,11 @@ async fn i11_a_killed_fanout_decides_alike_in_each_join() {
         json!({"work": {"wait": 1, "at": 1}})
     );
     let lost = survives(&fanned("race", &mixed)).await.unwrap_err();
-    assert_eq!(lost, "step `work[1]` failed: WORK_FAILED: work is lost");
+    assert_eq!(lost, r#"["work[1]","WORK_FAILED","work is lost",null]"#);
     let none = survives(&fanned("any", &[("fail", 3), ("fail", 0)]))
         .await
         .unwrap_err();
-    assert!(
-        none.starts_with("no lane of fanout `all` succeeded"),
-        "{none}"
-    );
+    assert!(none.contains("no lane of fanout `all` succeeded"), "{none}");
 }
 
 #[tokio::test]

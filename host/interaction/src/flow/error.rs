@@ -8,6 +8,9 @@ use tidegate_contract::{CallError, Failure, Status};
 use super::FlowProblem;
 use super::evaluate::EvaluateError;
 
+/// The code of a blocked step.
+const BLOCKED: &str = "BLOCKED";
+
 /// Why a flow ended early.
 #[derive(Debug, Error)]
 pub enum FlowError {
@@ -148,7 +151,7 @@ impl FlowError {
         match self {
             Self::Call { source, .. } | Self::Journal { source, .. } => source.to_failure(),
             Self::Failed { failure, .. } => failure.clone(),
-            Self::Blocked { .. } => host_failure("BLOCKED", self.to_string()),
+            Self::Blocked { .. } => host_failure(BLOCKED, self.to_string()),
             Self::Invalid(problem) => {
                 host_failure("FLOW_INVALID", format!("{self}: {}", chain(problem)))
             }
@@ -184,10 +187,15 @@ impl FlowError {
 
     /// Reads what [`report`](Self::report) gave.
     pub(super) fn of_report(report: &Value) -> Option<Self> {
-        Some(Self::Failed {
-            step: report.get("step")?.as_str()?.to_owned(),
-            failure: Failure::from_value(report).ok()?,
-            value: report.get("value").cloned().map(Box::new),
+        let step = report.get("step")?.as_str()?.to_owned();
+        let failure = Failure::from_value(report).ok()?;
+        Some(match report.get("value").cloned() {
+            Some(value) if failure.code() == BLOCKED => Self::Blocked { step, value },
+            value => Self::Failed {
+                step,
+                failure,
+                value: value.map(Box::new),
+            },
         })
     }
 }
