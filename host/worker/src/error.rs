@@ -55,6 +55,14 @@ pub enum WorkerError {
         /// The limit.
         limit_bytes: usize,
     },
+    /// The attempt has staged as many parts, or as much in them, as it may.
+    #[error("an attempt stages at most {limit} parts, of {limit_bytes} bytes in all")]
+    TooManyParts {
+        /// How many.
+        limit: usize,
+        /// How much.
+        limit_bytes: usize,
+    },
     /// A body or a part is not UTF-8.
     #[error("the body is not UTF-8 at byte {at_byte}")]
     NotText {
@@ -129,6 +137,7 @@ impl WorkerError {
             Self::SubmitConflict => "SUBMIT_CONFLICT",
             Self::Gone => "ATTEMPT_GONE",
             Self::TooLarge { .. } => "BODY_TOO_LARGE",
+            Self::TooManyParts { .. } => "PARTS_TOO_LARGE",
             Self::NotText { .. } => "BODY_NOT_UTF8",
             Self::RangeNotSatisfiable { .. } => "RANGE_NOT_SATISFIABLE",
             Self::NotJson { .. } => "BODY_NOT_JSON",
@@ -152,7 +161,7 @@ impl WorkerError {
             Self::NotFound => 404,
             Self::RunExists | Self::SubmitConflict => 409,
             Self::Gone => 410,
-            Self::TooLarge { .. } => 413,
+            Self::TooLarge { .. } | Self::TooManyParts { .. } => 413,
             Self::NotText { .. } => 415,
             Self::RangeNotSatisfiable { .. } => 416,
             Self::NotJson { .. }

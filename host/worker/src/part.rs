@@ -20,6 +20,9 @@ const RESERVED: [char; 9] = ['/', '\\', ':', '<', '>', '"', '|', '?', '*'];
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PartName(String);
 
+/// What the names of an auditor's artifacts start with.
+pub(crate) const AUDIT: &str = "audit:";
+
 impl PartName {
     /// Checks a name. Nothing is trimmed.
     ///
@@ -37,6 +40,12 @@ impl PartName {
             return Ok(Self(text.to_owned()));
         };
         Err(WorkerError::InvalidPartName { reason })
+    }
+
+    /// Whether it is of what an auditor says, which no worker may stage.
+    #[must_use]
+    pub fn is_the_auditors(&self) -> bool {
+        self.0.starts_with(AUDIT)
     }
 
     /// The name.

@@ -29,7 +29,7 @@ use tokio::task::JoinSet;
 
 use crate::blueprint::causes;
 use crate::error::{StoreError, WorkerError};
-use crate::part::PartName;
+use crate::part::{AUDIT, PartName};
 use crate::service::Service;
 use crate::step::StepKey;
 use crate::store::{Run, RunStatus, SqliteStore};
@@ -274,8 +274,8 @@ impl Runs {
         }
         let text = self.shared.service.audit_text(body)?;
         let name = match name {
-            None => format!("audit:{step}"),
-            Some(name) => format!("audit:{step}:{name}"),
+            None => format!("{AUDIT}{step}"),
+            Some(name) => format!("{AUDIT}{step}:{name}"),
         };
         let name = PartName::parse(&name)?;
         let step = step.to_string();

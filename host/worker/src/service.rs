@@ -191,6 +191,11 @@ impl Service {
         (name, text): (&PartName, &str),
         now_ms: u64,
     ) -> Result<Accepted, WorkerError> {
+        if name.is_the_auditors() {
+            return Err(WorkerError::InvalidPartName {
+                reason: "names that start with `audit:` are the auditor's",
+            });
+        }
         if let Some(contract) = &attempt.order.contract {
             contract.check_part(name.as_str(), text)?;
         }
@@ -284,16 +289,17 @@ impl Service {
 
     /// Looks a credential up, or counts that it was not found.
     fn enter(&self, caller: Caller<'_>) -> Result<(Access, Admission), WorkerError> {
-        let throttle = || self.throttle.lock().unwrap_or_else(PoisonError::into_inner);
-        throttle()
-            .check(caller.peer, caller.now_ms)
-            .map_err(|retry_after_ms| WorkerError::Throttled { retry_after_ms })?;
         let credential = Credential::parse(caller.credential).ok_or(WorkerError::Unauthorized)?;
         let access = Access::Credential(credential.digest());
         if let Some(admission) = self.store.look_up(access)? {
             return Ok((access, admission));
         }
-        throttle().count_failure(caller.peer, caller.now_ms);
+        // Asked only now: others at the same address guess, and a good credential is still good.
+        let mut throttle = self.throttle.lock().unwrap_or_else(PoisonError::into_inner);
+        throttle
+            .check(caller.peer, caller.now_ms)
+            .map_err(|retry_after_ms| WorkerError::Throttled { retry_after_ms })?;
+        throttle.count_failure(caller.peer, caller.now_ms);
         Err(WorkerError::Unauthorized)
     }
 

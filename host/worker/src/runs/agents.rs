@@ -175,7 +175,8 @@ fn refusal(error: WorkerError) -> CallError {
     match error {
         WorkerError::Store(error) => host_fault(&error),
         // The run has ended in between.
-        WorkerError::NotFound | WorkerError::Closed => cancelled(),
+        WorkerError::NotFound => cancelled(),
+        WorkerError::Closed => CallError::Closed,
         other => CallError::InvalidCall {
             reason: other.to_string(),
         },

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use tidegate::{Caller, CancellationToken, Invocation, InvokeOptions, Parts, WorkEnd};
-use tidegate_contract::Failure;
+use tidegate_contract::{CallError, Failure};
 use tidegate_sandbox::ambient;
 
 use super::Shared;
@@ -102,6 +102,8 @@ impl Inside<'_> {
         match runtime.work(worker, invocation, parts, options).await {
             Ok(WorkEnd::Value(value)) => self.submit(value).await,
             Ok(WorkEnd::Ended { failure, .. }) => Ok(Some(failure)),
+            // The host stops: the step has come to nothing, and goes on after the next start.
+            Err(CallError::Closed) => Err(WorkerError::Closed),
             Err(error) => Ok(Some(error.to_failure())),
         }
     }

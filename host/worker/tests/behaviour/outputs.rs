@@ -240,3 +240,35 @@ fn c1_task_metadata_that_is_null_is_kept_and_absent_one_stays_away() {
         assert_eq!(payload.context.get("task_metadata"), given.as_ref());
     }
 }
+
+#[test]
+fn gap13_what_one_attempt_stages_is_bounded_in_number_and_in_all() {
+    let house = House::new();
+    let at = house.dispatch("plan");
+    for number in 0..256 {
+        house.stage(&at, &format!("p{number}"), "x").unwrap();
+    }
+    let over = house.stage(&at, "p256", "x");
+    assert_eq!(code(over), "PARTS_TOO_LARGE");
+    house.stage(&at, "p0", "again").unwrap();
+
+    let at = house.dispatch("large");
+    let mib = "m".repeat(1024 * 1024);
+    for number in 0..15 {
+        house.stage(&at, &format!("p{number}"), &mib).unwrap();
+    }
+    let over = house.stage(&at, "last", &format!("{mib}x"));
+    assert_eq!(code(over), "PARTS_TOO_LARGE");
+    house.stage(&at, "last", &mib).unwrap();
+    house.submit(&at, "done").unwrap();
+}
+
+#[test]
+fn i5_a_worker_stages_nothing_in_an_auditors_name() {
+    let house = House::new();
+    let at = house.dispatch("plan");
+    for name in ["audit:plan", "audit:plan:x", "audit:"] {
+        assert_eq!(code(house.stage(&at, name, "forged")), "INVALID_PART_NAME");
+    }
+    house.stage(&at, "audit.md", "an audit of its own").unwrap();
+}

@@ -184,6 +184,7 @@ pub(super) fn stage(
         fail(connection, attempt.id, &failure)?;
         return Ok(Staged::Failed(unfit));
     }
+    check_room(connection, attempt.id, (name, text))?;
     connection.execute(
         "INSERT INTO parts (attempt, name, unfit, size_bytes, sha256, text)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6)
@@ -205,6 +206,37 @@ pub(super) fn stage(
     let more = json!({"part": name.as_str(), "size_bytes": text.len()});
     happened(connection, attempt, "attempt.staged", more)?;
     Ok(Staged::Kept(unfit))
+}
+
+/// Most parts of one attempt: all of them are held at once when its value is made.
+const PARTS: usize = 256;
+
+/// Most bytes that they have together.
+const PARTS_BYTES: usize = 16 * 1024 * 1024;
+
+/// Whether an attempt may stage this beside its other parts.
+fn check_room(
+    connection: &Connection,
+    attempt: AttemptId,
+    (name, text): (&PartName, &str),
+) -> Result<(), WorkerError> {
+    let (others, bytes): (i64, i64) = connection
+        .query_row(
+            "SELECT COUNT(*), COALESCE(SUM(size_bytes), 0) FROM parts
+             WHERE attempt = ?1 AND name <> ?2",
+            params![attempt.0, name.as_str()],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )
+        .map_err(StoreError::from)?;
+    let others = usize::try_from(others).unwrap_or(usize::MAX);
+    let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+    if others >= PARTS || bytes.saturating_add(text.len()) > PARTS_BYTES {
+        return Err(WorkerError::TooManyParts {
+            limit: PARTS,
+            limit_bytes: PARTS_BYTES,
+        });
+    }
+    Ok(())
 }
 
 /// Records what happened to an attempt.
