@@ -4,6 +4,7 @@
 use serde_json::json;
 
 use super::client::Request;
+use super::house::{As, House, one_step};
 use super::service::Service;
 
 const SECRET: &str = "cap_TEST123";
@@ -56,6 +57,47 @@ fn io06_a_secret_in_a_query_a_path_or_a_referer_is_nowhere_said_again() {
     assert!(said.contains("answered"), "the log is on: {said}");
     assert!(!said.contains(SECRET), "{said}");
     assert!(!said.contains(&token), "{said}");
+}
+
+#[test]
+fn io06_a_whole_run_is_logged_without_a_credential_and_without_a_word_of_it() {
+    let house = House::with("", &["-vv"]);
+    let run = house.launch(&one_step());
+    let claimed = house.claim("planner");
+    house.get(&claimed, "prompt").is(200, "");
+    let part = house.post(&claimed, "artifact?name=notes%2Fa", "private-part");
+    part.is(204, "");
+    house
+        .post(&claimed, "artifact?name=", &claimed.handle)
+        .is(400, "INVALID_PART_NAME");
+    let query = format!("submit?token={}", claimed.handle);
+    house
+        .post(&claimed, &query, "private-body")
+        .is(400, "INVALID_REQUEST");
+    house.post(&claimed, "submit", "private-body").is(204, "");
+    house.ended(&run);
+    let said = house.service.said();
+    assert!(said.contains("route=\"/v1/worker/submit\""), "{said}");
+    let operator = As::Operator.token();
+    for secret in [
+        &*claimed.handle,
+        &operator,
+        "private-",
+        "plan it",
+        "You plan.",
+    ] {
+        assert!(!said.contains(secret), "{secret}: {said}");
+    }
+    // Nor is a credential in what is kept.
+    for entry in std::fs::read_dir(house.service.state.path()).unwrap() {
+        let bytes = std::fs::read(entry.unwrap().path()).unwrap();
+        let holds = |secret: &str| {
+            bytes
+                .windows(secret.len())
+                .any(|part| part == secret.as_bytes())
+        };
+        assert!(!holds(&claimed.handle) && !holds(&operator));
+    }
 }
 
 #[test]

@@ -1,8 +1,11 @@
 //! Clients that are slow, and how many there may be at once.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
 
 use super::client::Request;
+use super::house::{House, step};
 use super::service::Service;
 
 #[test]
@@ -64,4 +67,37 @@ fn c8_as_many_connections_are_taken_as_there_is_room_for() {
     }
     drop(first);
     waiting.read("GET").unwrap().is(200, "");
+}
+
+#[test]
+fn c8_an_answer_that_is_not_taken_ends_its_connection() {
+    let settings = ", limits: { body_bytes: 16777216, write_ms: 50 }";
+    let house = House::with(settings, &[]);
+    house.launch(&json!({
+        "id": "large",
+        "flow": {"seq": [
+            step("plan", "planner", json!("plan it")),
+            step("build", "builder", json!("build it")),
+        ]},
+        "agents": {"planner": {}, "builder": {}},
+    }));
+    // More than the system takes on the way.
+    let planner = house.claim("planner");
+    let body = "x".repeat(16 * 1024 * 1024);
+    house.post(&planner, "submit", body).is(204, "");
+    let builder = house.claim("builder");
+    let mut deaf = house.service.connect();
+    deaf.start(&Request::get("/v1/worker/content/plan").bearer(&builder.handle));
+    let mut looking = house.service.connect();
+    let start = Instant::now();
+    loop {
+        let metrics = looking.send(&Request::get("/metrics")).text();
+        // Its own is the one that is left; the other was answered before it was given up.
+        let is_alone = metrics.contains("tidegate_http_connections 1\n");
+        if is_alone && metrics.contains("route=\"/v1/worker/content/{step}\"") {
+            break;
+        }
+        assert!(start.elapsed() < Duration::from_mins(1), "{metrics}");
+        std::thread::yield_now();
+    }
 }
