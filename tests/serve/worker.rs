@@ -225,6 +225,29 @@ fn gap5_bodies_are_bounded_text_and_not_trimmed() {
 }
 
 #[test]
+fn c8_a_large_body_is_read_from_a_known_worker_alone() {
+    let house = House::new();
+    house.launch(&one_step());
+    let claimed = house.claim("planner");
+    let head = |handle: &str, size: usize| {
+        let start = "POST /v1/worker/submit HTTP/1.1\r\nHost: localhost\r\n";
+        format!("{start}Authorization: Bearer {handle}\r\nContent-Length: {size}\r\n\r\n")
+    };
+    let unknown = format!("wh-{}", "0".repeat(32));
+    let mut connection = house.service.connect();
+    connection.write(head(&unknown, 64 * 1024 + 1));
+    // Nothing of the body was sent, and it is not waited for.
+    connection.read("POST").unwrap().is(401, "UNAUTHORIZED");
+    let mut connection = house.service.connect();
+    connection.write(head(&unknown, 64 * 1024));
+    connection.write("x".repeat(64 * 1024));
+    connection.read("POST").unwrap().is(401, "UNAUTHORIZED");
+    let body = "x".repeat(2 * 1024 * 1024);
+    house.post(&claimed, "submit", &body).is(204, "");
+    house.post(&claimed, "submit", &body).is(204, "");
+}
+
+#[test]
 fn i4_i6_i7_what_a_step_declares_is_held_with_its_number() {
     let house = House::new();
     let contract = json!({"channel": "body", "values": ["PASS", "REWORK"]});

@@ -211,6 +211,7 @@ mod tests {
             ("TIDEGATE_SANDBOX", "{}"),
             ("TIDEGATE_INTERACTION__COMMANDS__MAX_ENTRIES", "5"),
             ("TIDEGATE_INTERACTION__COMMANDS__EXECUTOR", "component"),
+            ("TIDEGATE_SERVE__LIMITS__HEAD_MS", "5"),
         ] {
             over(name, value, Widening::Refused).unwrap();
         }
@@ -222,6 +223,10 @@ mod tests {
             ("TIDEGATE_WORKSPACE", "sub"),
             ("TIDEGATE_MCP__FILES", "{ command: sh }"),
             ("TIDEGATE_ARTIFACTS__AGE_MS", "1"),
+            ("TIDEGATE_SERVE", "{ listen: '0.0.0.0:80' }"),
+            ("TIDEGATE_SERVE__LISTEN", "'0.0.0.0:80'"),
+            ("TIDEGATE_SERVE__TOKENS", "mine.yaml"),
+            ("TIDEGATE_SERVE__ORIGINS", "['https://a.example']"),
             ("TIDEGATE_PLUGINS", "[]"),
             ("TIDEGATE_PLUGINS__0__COMPONENT", "y.wasm"),
             ("TIDEGATE_PLUGINS__MY_TOOL__GRANTS", "{ read: [docs] }"),

@@ -133,9 +133,21 @@ fn not_a_workers(credential: &str, request: &Request, service: &Service) -> Refu
         peer: &peer.0,
         now_ms: ambient::now_ms(),
     };
-    match service.system(caller) {
-        Ok(_) | Err(WorkerError::Gone | WorkerError::NotFound) => Refused::forbidden(),
+    match known(service, caller) {
+        Ok(()) => Refused::forbidden(),
         Err(error) => error.into(),
+    }
+}
+
+/// Whether a credential is one, whatever it may do now; asked where nothing else is to be done yet.
+///
+/// # Errors
+///
+/// `Unauthorized` where it is none, `Throttled`, `Store`.
+pub(super) fn known(service: &Service, caller: Caller<'_>) -> Result<(), WorkerError> {
+    match service.system(caller) {
+        Ok(_) | Err(WorkerError::Gone | WorkerError::NotFound | WorkerError::Forbidden) => Ok(()),
+        Err(error) => Err(error),
     }
 }
 

@@ -195,6 +195,37 @@ mod tests {
     }
 
     #[test]
+    fn io12_however_a_body_is_cut_it_ends_at_the_same_place() {
+        let words = [
+            "0",
+            "1",
+            "a",
+            ";",
+            "x",
+            "\r\n",
+            "\r",
+            "\n",
+            "0\r\n",
+            "1\r\na\r\n",
+            "\r\n\r\n",
+        ];
+        let mut state = 7_usize;
+        let mut ended = 0;
+        for _ in 0..20_000 {
+            let mut body = String::new();
+            for _ in 0..6 {
+                state = state
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1);
+                body.push_str(words[(state >> 33) % words.len()]);
+            }
+            // It checks that whole and byte by byte come to the same.
+            ended += usize::from(matches!(end_of(&body), Ok(Some(_))));
+        }
+        assert!(ended > 100, "{ended}");
+    }
+
+    #[test]
     fn c8_extensions_and_trailers_are_bounded() {
         for (length, passes) in [(EXTRAS - 1, true), (EXTRAS, true), (EXTRAS + 1, false)] {
             let text = "x".repeat(length);

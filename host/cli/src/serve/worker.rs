@@ -9,12 +9,17 @@ use axum::extract::{RawPathParams, Request, State};
 use axum::response::Response;
 use http::StatusCode;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use http_body::Body as _;
 use tidegate_worker::content::{Body, Conditions, Served};
 use tidegate_worker::service::{Accepted, Service, Submit};
 
+use super::access::Guest;
 use super::door::Door;
 use super::refused::Refused;
-use super::{answer, body, query};
+use super::{access, answer, body, query};
+
+/// The largest body that is read before it is known who sends it: all connections may do so at once.
+const UNKNOWN_BYTES: u64 = 64 * 1024;
 
 type Answer = Result<Response, Refused>;
 
@@ -56,7 +61,7 @@ pub(super) async fn artifact(State(door): State<Arc<Door>>, request: Request) ->
     let guest = door.access.guest(&request)?;
     let [name] = query::read(request.uri(), ["name"])?;
     let name = name.ok_or_else(|| Refused::invalid("the query must hold `name`"))?;
-    let content = sent(&door, request).await?;
+    let content = brought(&door, &guest, request).await?;
     let accepted = door.ask(guest, move |service, caller| {
         service.artifact(caller, &name, &content)
     });
@@ -67,7 +72,7 @@ pub(super) async fn artifact(State(door): State<Arc<Door>>, request: Request) ->
 pub(super) async fn submit(State(door): State<Arc<Door>>, request: Request) -> Answer {
     let guest = door.access.guest(&request)?;
     let [ok, verdict] = query::read(request.uri(), ["ok", "verdict"])?;
-    let content = sent(&door, request).await?;
+    let content = brought(&door, &guest, request).await?;
     let accepted = door.ask(guest, move |service, caller| {
         let submit = Submit {
             body: &content,
@@ -77,6 +82,15 @@ pub(super) async fn submit(State(door): State<Arc<Door>>, request: Request) -> A
         service.submit(caller, submit)
     });
     Ok(taken(&accepted.await?))
+}
+
+/// The body of a guest's request. A large one is read from those alone who are known.
+async fn brought(door: &Door, guest: &Guest, request: Request) -> Result<bytes::Bytes, Refused> {
+    let most = request.body().size_hint().upper();
+    if most.is_none_or(|most| most > UNKNOWN_BYTES) {
+        door.ask(guest.clone(), access::known).await?;
+    }
+    sent(door, request).await
 }
 
 /// The body of a request, as it was sent.
