@@ -5,6 +5,8 @@ use tempfile::TempDir;
 
 use super::client::Request;
 use super::house::{As, House, one_step, step};
+use super::service::Service;
+use crate::support::root;
 
 fn state(view: &Value, attempt: usize) -> &str {
     let state = &view["steps"][0]["attempts"][attempt]["state"];
@@ -308,4 +310,35 @@ fn i10_a_run_goes_on_after_a_restart_with_the_credentials_that_were_handed_out()
     house.post(&claimed, "submit", "done").is(204, "");
     let value = json!({"out": "done", "parts": {"plan.md": "# Plan"}});
     assert_eq!(house.ended(&run)["result"], value);
+}
+
+#[test]
+fn i9_a_worker_component_does_its_step_inside_of_the_service() {
+    let component = root().join("guests/dist/outline.wasm");
+    let component = component.canonicalize().unwrap();
+    let plugin = json!({"name": "outline", "component": component, "grants": {"read": true}});
+    let config = json!({"sandbox": {"read": true}, "plugins": [plugin]});
+    let service = Service::configured(&config.to_string(), &[]);
+    let document = service.folder.path().join("doc.md");
+    std::fs::write(document, "# One\n\n## Two\n").unwrap();
+    let blueprint = |worker: &str| {
+        json!({"blueprint": {
+            "id": "inside",
+            "flow": step("outline", "outliner", json!("doc.md")),
+            "result": {"$path": "$.outline"},
+            "agents": {"outliner": {"worker": worker}},
+        }})
+    };
+    let view = service.run(&service.token(), &blueprint("outline"));
+    assert_eq!(view["status"], "completed", "{view}");
+    assert_eq!(view["result"]["out"]["headings"], 2, "{view}");
+    assert!(view["result"]["parts"]["outline.md"].is_string(), "{view}");
+    let launch = Request::post("/v1/flows").bearer(&service.token());
+    let unknown = service.send(&launch.json(&blueprint("nothing")));
+    assert!(
+        unknown
+            .is(400, "INVALID_REQUEST")
+            .text()
+            .contains("nothing")
+    );
 }

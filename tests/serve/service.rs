@@ -121,6 +121,23 @@ impl Service {
         self.send(&request.json(document))
     }
 
+    /// Launches a run as the holder of a token and waits for its end.
+    pub(crate) fn run(&self, token: &str, launch: &Value) -> Value {
+        let request = Request::post("/v1/flows").bearer(token).json(launch);
+        let launched = self.send(&request).is(202, "").json();
+        let path = format!("/v1/runs/{}", launched["run"].as_str().unwrap());
+        let start = Instant::now();
+        loop {
+            let view = self.send(&Request::get(&path).bearer(token));
+            let view = view.is(200, "").json();
+            if view["status"] != "running" {
+                return view;
+            }
+            assert!(start.elapsed() < HANGING, "{view}");
+            thread::yield_now();
+        }
+    }
+
     /// All that it has said on stderr so far.
     pub(crate) fn said(&self) -> String {
         self.said.lock().unwrap().clone()

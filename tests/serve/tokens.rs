@@ -89,6 +89,26 @@ fn x7_each_holder_has_its_role_its_tenant_and_its_grants() {
 }
 
 #[test]
+fn x7_the_steps_of_a_run_may_use_what_its_launcher_may() {
+    let (wide, entry) = fresh(&[]);
+    let (narrow, mut narrowed) = fresh(&[]);
+    narrowed["grant"] = json!({"tools": ["ls"], "read": true});
+    let service = over(&[entry, narrowed], &["--allow", "plugin=read-text"]);
+    let arguments = json!({"path": "note.txt"});
+    let call = json!({"id": "r", "name": "read_text", "arguments": arguments});
+    let input = json!({ "call": call });
+    let read = json!({"name": "read", "node": "INTERACTION.ACT.TOOL", "in": input});
+    let blueprint = json!({
+        "id": "reading", "flow": {"step": read}, "result": {"$path": "$.read.content"},
+    });
+    let launch = json!({ "blueprint": blueprint });
+    assert_eq!(service.run(&wide, &launch)["result"], "noted");
+    let refused = service.run(&narrow, &launch);
+    assert_eq!(refused["status"], "failed", "{refused}");
+    assert_eq!(refused["error"]["code"], "PERMISSION_DENIED", "{refused}");
+}
+
+#[test]
 fn gap4_guesses_of_tokens_are_throttled() {
     let service = Service::start(&[]);
     let mut answers = (0..64).map(|guess| service.send(&read_note(&format!("tg-{guess}"))).status);
