@@ -22,8 +22,9 @@ use super::chunks::{Chunks, NotChunked};
 use super::head::{self, Framing, Refusal};
 use super::settings::ServeLimits;
 
-/// Read at once.
+/// Read at once, and of a large body.
 const PIECE: usize = 16 * 1024;
+const LARGE: usize = 64 * 1024;
 
 /// How long, and for how much, a connection that was given up is read before it is closed, so that
 /// its peer sees the answer and not a reset.
@@ -251,8 +252,14 @@ fn wait(
 impl<S: AsyncRead + Unpin> Framed<S> {
     /// Reads more from the socket.
     fn fill(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        if self.arrived.capacity() == self.arrived.len() {
-            self.arrived.reserve(PIECE);
+        let piece = match self.place {
+            Place::Body(left) => {
+                usize::try_from(left).map_or(LARGE, |left| left.clamp(PIECE, LARGE))
+            }
+            _ => PIECE,
+        };
+        if self.arrived.capacity() - self.arrived.len() < piece / 4 {
+            self.arrived.reserve(piece);
         }
         let was_empty = self.arrived.is_empty();
         let stream = Pin::new(&mut self.stream);
