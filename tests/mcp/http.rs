@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use tidegate::{Injection, McpRegistry, Network, Runtime, Secret};
 use tidegate_contract::{NetworkGrant, NetworkRule};
 use tidegate_mcp::{
-    Era, HttpEndpoint, HttpServer, MessageBounds, Sealed, StartError, StdioSettings,
+    ConnectSettings, Era, HttpEndpoint, HttpServer, MessageBounds, Sealed, StartError,
 };
 
 use super::scripted::{ask, invoke, over};
@@ -23,7 +23,7 @@ fn endpoint(url: &str) -> HttpEndpoint {
     }
 }
 
-fn runtime(endpoint: HttpEndpoint, settings: StdioSettings) -> Runtime {
+fn runtime(endpoint: HttpEndpoint, settings: ConnectSettings) -> Runtime {
     let server = HttpServer::new("files", endpoint, &Network::default(), settings).unwrap();
     let servers = McpRegistry::default();
     drop(servers.register("files", server).unwrap());
@@ -74,7 +74,7 @@ async fn m4_a_server_of_the_era_before_is_greeted_and_its_session_kept() {
     });
     let mut endpoint = endpoint(&format!("{}/mcp?a=b", server.origin()));
     endpoint.headers.insert("x-plain", "yes".parse().unwrap());
-    let runtime = runtime(endpoint, StdioSettings::default());
+    let runtime = runtime(endpoint, ConnectSettings::default());
     assert_eq!(call(&runtime).await["content"], "hello");
     assert_eq!(call(&runtime).await["content"], "hello");
 }
@@ -95,7 +95,7 @@ async fn m4_a_stateless_server_is_asked_with_the_headers_of_its_era() {
             Answer::json(&said(&id, "stateless"))
         }
     });
-    let runtime = runtime(endpoint(&server.origin()), StdioSettings::default());
+    let runtime = runtime(endpoint(&server.origin()), ConnectSettings::default());
     assert_eq!(call(&runtime).await["content"], "stateless");
 }
 
@@ -110,7 +110,7 @@ async fn ou08_events_are_taken_whole_and_the_answer_among_them_ends_the_call() {
         ))
         .hang()
     });
-    let runtime = runtime(endpoint(&server.origin()), StdioSettings::default());
+    let runtime = runtime(endpoint(&server.origin()), ConnectSettings::default());
     assert_eq!(
         call(&runtime).await["content"],
         "before\u{2028}after, a\u{85}b"
@@ -121,12 +121,12 @@ type Script = Box<dyn Fn(&Value) -> Answer + Send + Sync>;
 
 #[tokio::test]
 async fn ou09_what_is_no_answer_fails_the_one_call() {
-    let settings = StdioSettings {
+    let settings = ConnectSettings {
         messages: MessageBounds {
             message_bytes: 4_096,
         },
         era: Era::Handshake,
-        ..StdioSettings::default()
+        ..ConnectSettings::default()
     };
     let surrogate = |id: &Value| {
         format!(
@@ -188,9 +188,9 @@ async fn m4_a_forgotten_session_is_unknown_once_and_made_anew() {
             Answer::json(&said(id, "again"))
         }
     });
-    let settings = StdioSettings {
+    let settings = ConnectSettings {
         era: Era::Handshake,
-        ..StdioSettings::default()
+        ..ConnectSettings::default()
     };
     let runtime = runtime(endpoint(&server.origin()), settings);
     let lost = call(&runtime).await;
@@ -217,7 +217,7 @@ async fn s7_a_secret_goes_to_its_origin_and_into_no_result() {
     let origin = server.origin();
     let injected = Injection::new(&origin, "authorization", "Bearer ", secret.clone());
     endpoint.injections.push(injected.unwrap());
-    let settings = StdioSettings::default();
+    let settings = ConnectSettings::default();
     let client = HttpServer::new("files", endpoint, &Network::default(), settings).unwrap();
     let servers = McpRegistry::default();
     drop(
@@ -238,7 +238,13 @@ async fn mc09_only_http_and_https_are_asked_and_only_what_is_granted() {
             url: url.to_owned(),
             ..endpoint("http://127.0.0.1:9/")
         };
-        HttpServer::new("x", endpoint, &Network::default(), StdioSettings::default()).err()
+        HttpServer::new(
+            "x",
+            endpoint,
+            &Network::default(),
+            ConnectSettings::default(),
+        )
+        .err()
     };
     for url in [
         "file:///etc/passwd",
@@ -253,7 +259,7 @@ async fn mc09_only_http_and_https_are_asked_and_only_what_is_granted() {
     }
     assert!(refused("http://127.0.0.1:9/mcp").is_none());
     // Nobody listens there.
-    let runtime = runtime(endpoint("http://127.0.0.1:9/"), StdioSettings::default());
+    let runtime = runtime(endpoint("http://127.0.0.1:9/"), ConnectSettings::default());
     let failed = call(&runtime).await;
     assert_eq!(failed["error"]["code"], "MCP_UNAVAILABLE", "{failed}");
 }

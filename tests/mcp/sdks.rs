@@ -13,7 +13,7 @@ use http::HeaderMap;
 use serde_json::{Value, json};
 use tidegate::{McpRegistry, Network, Runtime};
 use tidegate_contract::{NetworkGrant, NetworkRule};
-use tidegate_mcp::{Era, HttpEndpoint, HttpServer, StdioServer, StdioSettings};
+use tidegate_mcp::{ConnectSettings, Era, HttpEndpoint, HttpServer, StdioServer};
 use tidegate_sandbox::ChildProgram;
 
 use super::scripted::{ask, over};
@@ -181,9 +181,9 @@ async fn m4_a_server_of_the_python_sdk_is_asked_on_its_standard_streams() {
         let python = python.display().to_string();
         let arguments = vec![script.display().to_string()];
         let program = ChildProgram::find(&python, Path::new("."), arguments, &[]).unwrap();
-        let settings = StdioSettings {
+        let settings = ConnectSettings {
             era,
-            ..StdioSettings::default()
+            ..ConnectSettings::default()
         };
         let server = StdioServer::new("files", program, settings).unwrap();
         let servers = McpRegistry::default();
@@ -221,9 +221,9 @@ async fn m4_a_server_of_the_python_sdk_is_asked_over_http() {
             headers: HeaderMap::new(),
             injections: Vec::new(),
         };
-        let settings = StdioSettings {
+        let settings = ConnectSettings {
             era,
-            ..StdioSettings::default()
+            ..ConnectSettings::default()
         };
         let server = HttpServer::new("files", endpoint, &Network::default(), settings).unwrap();
         let servers = McpRegistry::default();

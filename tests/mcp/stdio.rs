@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tidegate::{InvokeOptions, McpRegistry, Node, Runtime};
 use tidegate_contract::CallError;
-use tidegate_mcp::{Era, MessageBounds, StdioServer, StdioSettings};
+use tidegate_mcp::{ConnectSettings, Era, MessageBounds, StdioServer};
 use tidegate_sandbox::{ChildProgram, SandboxError};
 
 use super::scripted::{ask, over};
@@ -17,7 +17,7 @@ use crate::support::root;
 pub(super) fn peer(
     flags: &[&str],
     environment: &[(&str, &str)],
-    settings: StdioSettings,
+    settings: ConnectSettings,
 ) -> StdioServer {
     let script = root().join("tests/mcp/peers/raw.py");
     let script = script.canonicalize().unwrap().display().to_string();
@@ -38,7 +38,7 @@ fn runtime(server: &StdioServer) -> Runtime {
 }
 
 fn plain() -> (StdioServer, Runtime) {
-    let server = peer(&[], &[], StdioSettings::default());
+    let server = peer(&[], &[], ConnectSettings::default());
     let runtime = runtime(&server);
     (server, runtime)
 }
@@ -66,9 +66,9 @@ async fn m4_both_eras_of_the_protocol_are_spoken() {
         (&[], Era::Handshake),
         (&["--dies-of-discover"], Era::Ask),
     ] {
-        let settings = StdioSettings {
+        let settings = ConnectSettings {
             era,
-            ..StdioSettings::default()
+            ..ConnectSettings::default()
         };
         let server = peer(flags, &[("LISTING", "pages")], settings);
         let runtime = runtime(&server);
@@ -89,7 +89,7 @@ async fn m4_both_eras_of_the_protocol_are_spoken() {
 
 #[tokio::test]
 async fn m2_a_tool_without_a_schema_fails_the_discovery() {
-    let server = peer(&[], &[("LISTING", "no-schema")], StdioSettings::default());
+    let server = peer(&[], &[("LISTING", "no-schema")], ConnectSettings::default());
     let runtime = runtime(&server);
     let failed = ask(&runtime, json!({"operation": "discover"})).await;
     assert_eq!(failed.unwrap_err().code(), "INVALID_RESULT");
@@ -161,11 +161,11 @@ async fn ou09_a_server_that_dies_during_a_call_leaves_the_outcome_unknown_and_is
 #[tokio::test]
 async fn mc05_a_line_is_bounded_to_the_byte() {
     // The line is all but the text: 69 bytes, with an id of one digit.
-    let settings = StdioSettings {
+    let settings = ConnectSettings {
         messages: MessageBounds {
             message_bytes: 1_000,
         },
-        ..StdioSettings::default()
+        ..ConnectSettings::default()
     };
     let server = peer(&[], &[], settings);
     let runtime = runtime(&server);
@@ -185,11 +185,11 @@ async fn mc05_a_line_is_bounded_to_the_byte() {
 
 #[tokio::test]
 async fn mc05_a_flood_without_an_end_is_not_held_and_harms_no_other_server() {
-    let settings = StdioSettings {
+    let settings = ConnectSettings {
         messages: MessageBounds {
             message_bytes: 1 << 20,
         },
-        ..StdioSettings::default()
+        ..ConnectSettings::default()
     };
     let (flooding, quiet) = (peer(&[], &[], settings), peer(&[], &[], settings));
     let servers = McpRegistry::default();
@@ -307,7 +307,7 @@ async fn ex04_a_server_has_the_variables_of_the_list_and_its_own() {
     let server = peer(
         &[],
         &[("GRANTED", "yes"), ("LANG", "C")],
-        StdioSettings::default(),
+        ConnectSettings::default(),
     );
     let runtime = runtime(&server);
     let said = call(&runtime, "environment", json!({})).await;
@@ -381,7 +381,7 @@ async fn m1_a_loud_standard_error_and_questions_of_the_server_harm_nothing() {
 #[tokio::test]
 async fn ou09_a_server_that_can_not_be_started_was_asked_nothing() {
     let program = ChildProgram::find("false", Path::new("."), Vec::new(), &[]).unwrap();
-    let server = StdioServer::new("files", program, StdioSettings::default()).unwrap();
+    let server = StdioServer::new("files", program, ConnectSettings::default()).unwrap();
     let runtime = runtime(&server);
     let failed = call(&runtime, "echo", json!({})).await;
     assert_eq!(failed["status"], "failed");
@@ -445,10 +445,10 @@ fn m4_a_program_is_found_once_or_refused_at_load() {
 fn m4_settings_of_a_server_are_bounded() {
     let with = |message_bytes, start_ms| {
         let program = ChildProgram::find("sh", Path::new("."), Vec::new(), &[]).unwrap();
-        let settings = StdioSettings {
+        let settings = ConnectSettings {
             messages: MessageBounds { message_bytes },
             start_ms,
-            ..StdioSettings::default()
+            ..ConnectSettings::default()
         };
         StdioServer::new("files", program, settings).is_ok()
     };

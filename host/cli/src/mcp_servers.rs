@@ -15,7 +15,7 @@ use tidegate::{
 };
 use tidegate_contract::{JsonObject, Limits, Names, NetworkGrant, NetworkRule};
 use tidegate_mcp::{
-    Era, HttpEndpoint, HttpServer, MessageBounds, Sealed, StdioServer, StdioSettings,
+    ConnectSettings, Era, HttpEndpoint, HttpServer, MessageBounds, Sealed, StdioServer,
 };
 use tidegate_sandbox::ChildProgram;
 
@@ -134,9 +134,9 @@ impl ServerConfig {
         }
     }
 
-    fn settings(&self) -> StdioSettings {
-        let default = StdioSettings::default();
-        StdioSettings {
+    fn settings(&self) -> ConnectSettings {
+        let default = ConnectSettings::default();
+        ConnectSettings {
             messages: self
                 .message_bytes
                 .map_or(default.messages, |message_bytes| MessageBounds {

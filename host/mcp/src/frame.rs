@@ -251,3 +251,62 @@ pub(crate) fn broken(message: &[u8], error: &JsonError, limit_bytes: usize) -> O
         fault,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn frames(bytes: &[u8], piece: usize, message_bytes: usize) -> Vec<Frame> {
+        let mut framer = Framer::new("test", MessageBounds { message_bytes });
+        let mut found = Vec::new();
+        for piece in bytes.chunks(piece) {
+            framer.push(piece);
+            found.extend(std::iter::from_fn(|| framer.next()));
+        }
+        found
+    }
+
+    fn broken(id: i64, fault: Fault) -> Frame {
+        Frame::Broken(Broken {
+            id: json!(id),
+            is_request: false,
+            fault,
+        })
+    }
+
+    #[test]
+    fn mc06_lines_are_cut_alike_however_they_are_split() {
+        let stream = b"banner\n\xff\xfe\n{\"a\":\"x\xe2\x80\xa8y\"}\r\n\n[1]\n{\"b\":1}\n{\"c\":";
+        let expected = [json!({"a": "x\u{2028}y"}), json!({"b": 1})].map(Frame::Message);
+        for piece in 1..=stream.len() {
+            assert_eq!(frames(stream, piece, 64), expected, "{piece}");
+        }
+    }
+
+    #[test]
+    fn mc05_a_long_line_fails_the_request_it_answers_and_the_next_is_taken() {
+        let fault = || Fault::TooLong { limit_bytes: 32 };
+        let text = "x".repeat(200);
+        let stream = format!("{{\"id\":7,\"result\":\"{text}\"}}\n{{\"a\":1}}\n");
+        let late = format!("{{\"result\":\"{text}\",\"id\":7}}\n{{\"a\":1}}\n");
+        let silent = format!("{text}\n{{\"a\":1}}\n");
+        for piece in 1..=64 {
+            let after = || Frame::Message(json!({"a": 1}));
+            let taken = |stream: &str| frames(stream.as_bytes(), piece, 32);
+            assert_eq!(taken(&stream), [broken(7, fault()), after()], "{piece}");
+            assert_eq!(taken(&late), [broken(7, fault()), after()], "{piece}");
+            assert_eq!(taken(&silent), [after()], "{piece}");
+        }
+    }
+
+    #[test]
+    fn mc05_a_line_without_an_end_is_given_up_at_sixteen_times_its_bound() {
+        for (bytes, flood) in [(511, false), (512, false), (513, true)] {
+            let stream = "x".repeat(bytes);
+            let found = frames(stream.as_bytes(), 1, 32);
+            assert_eq!(found.contains(&Frame::Flood), flood, "{bytes}");
+        }
+    }
+}

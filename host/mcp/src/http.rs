@@ -18,8 +18,7 @@ use tidegate_sandbox::Egress;
 
 use crate::client::{self, Connection, Era};
 use crate::error::StartError;
-use crate::link::{self, Link, Live};
-use crate::stdio::StdioSettings;
+use crate::link::{self, ConnectSettings, Link, Live};
 
 use exchange::HttpTransport;
 pub(crate) use exchange::Target;
@@ -45,7 +44,7 @@ pub struct HttpServer(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     target: Arc<Target>,
-    settings: StdioSettings,
+    settings: ConnectSettings,
     link: Link<()>,
 }
 
@@ -60,7 +59,7 @@ impl HttpServer {
         name: &str,
         endpoint: HttpEndpoint,
         network: &Network,
-        settings: StdioSettings,
+        settings: ConnectSettings,
     ) -> Result<Self, StartError> {
         settings.check()?;
         let HttpEndpoint {
@@ -92,7 +91,7 @@ impl HttpServer {
     }
 
     async fn live(&self, cancel: &CancellationToken) -> Result<Arc<Live<()>>, McpError> {
-        let StdioSettings { start_ms, era, .. } = self.0.settings;
+        let ConnectSettings { start_ms, era, .. } = self.0.settings;
         let make = link::within(start_ms, era, |era| self.0.connect(era));
         self.0.link.live(make, cancel).await
     }

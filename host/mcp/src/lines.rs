@@ -31,7 +31,7 @@ pub(crate) const OUTGOING: usize = 64;
 
 /// Requests of one client that are taken before an answer of the first is handed over: as many as may
 /// wait for a call by default, so that a queue fills before its client waits.
-const EVERY_REQUEST: u32 = 1_024;
+const REQUESTS: u16 = 1_024;
 
 /// Under which key the data of an error says that the host made it, and why.
 const MARK: &str = "tidegate/fault";
@@ -196,9 +196,7 @@ impl<R: AsyncRead + Send + Unpin> ServerLines<R> {
         Self {
             reading: Reading::new(source, peer, bounds),
             outgoing: Some(outgoing),
-            places: Arc::new(Semaphore::new(
-                usize::try_from(EVERY_REQUEST).unwrap_or(usize::MAX >> 3),
-            )),
+            places: Arc::new(Semaphore::new(usize::from(REQUESTS))),
             asked: HashMap::new(),
             refusal: None,
             is_over: false,
@@ -271,7 +269,7 @@ impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleServer> for ServerLine
             if self.is_over {
                 // A client that has asked all it wants still reads its answers.
                 let places = Arc::clone(&self.places);
-                let _every = places.acquire_many_owned(EVERY_REQUEST).await.ok()?;
+                let _every = places.acquire_many_owned(u32::from(REQUESTS)).await.ok()?;
                 return None;
             }
             let places = Arc::clone(&self.places);

@@ -8,6 +8,54 @@ use tidegate::{CancellationToken, McpError};
 use tokio::sync::Mutex;
 
 use crate::client::{Connection, Era};
+use crate::error::StartError;
+use crate::frame::MessageBounds;
+
+/// How a server is connected to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ConnectSettings {
+    /// What one message may be.
+    pub messages: MessageBounds,
+    /// How long the server may take until it has answered the first question of the protocol, in
+    /// milliseconds. Default: 30,000; from 1 to 600,000.
+    pub start_ms: u64,
+    /// Which era of the protocol it speaks.
+    pub era: Era,
+}
+
+impl Default for ConnectSettings {
+    fn default() -> Self {
+        Self {
+            messages: MessageBounds::default(),
+            start_ms: 30_000,
+            era: Era::default(),
+        }
+    }
+}
+
+impl ConnectSettings {
+    /// The longest start, in milliseconds.
+    pub const MAXIMUM_START_MS: u64 = 600_000;
+
+    pub(crate) fn check(&self) -> Result<(), StartError> {
+        let bytes = u64::try_from(self.messages.message_bytes).unwrap_or(u64::MAX);
+        let most = u64::try_from(MessageBounds::MAXIMUM_BYTES).unwrap_or(u64::MAX);
+        let bounds = [
+            ("message_bytes", bytes, most),
+            ("start_ms", self.start_ms, Self::MAXIMUM_START_MS),
+        ];
+        for (name, value, maximum) in bounds {
+            if !(1..=maximum).contains(&value) {
+                return Err(StartError::Bound {
+                    name,
+                    minimum: 1,
+                    maximum,
+                });
+            }
+        }
+        Ok(())
+    }
+}
 
 /// A connection, and what carries it.
 #[derive(Debug)]

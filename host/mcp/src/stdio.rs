@@ -16,9 +16,8 @@ use tokio::task::JoinSet;
 
 use crate::client::{self, Connection, Era};
 use crate::error::StartError;
-use crate::frame::MessageBounds;
 use crate::lines::{ClientLines, OUTGOING};
-use crate::link::{self, Link, Live};
+use crate::link::{self, ConnectSettings, Link, Live};
 
 /// What a server says on its standard error is logged up to so many bytes, then only read.
 const STDERR_BYTES: usize = 64 * 1024;
@@ -29,52 +28,6 @@ const STDERR_PIECE_BYTES: usize = 1024;
 /// How long a server whose input was closed may take to end by itself.
 const END_WITHIN: Duration = Duration::from_millis(500);
 
-/// How a server is talked to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct StdioSettings {
-    /// What one message may be.
-    pub messages: MessageBounds,
-    /// How long the server may take until it has answered the first question of the protocol, in
-    /// milliseconds. Default: 30,000; from 1 to 600,000.
-    pub start_ms: u64,
-    /// Which era of the protocol it speaks.
-    pub era: Era,
-}
-
-impl Default for StdioSettings {
-    fn default() -> Self {
-        Self {
-            messages: MessageBounds::default(),
-            start_ms: 30_000,
-            era: Era::default(),
-        }
-    }
-}
-
-impl StdioSettings {
-    /// The longest start, in milliseconds.
-    pub const MAXIMUM_START_MS: u64 = 600_000;
-
-    pub(crate) fn check(&self) -> Result<(), StartError> {
-        let bytes = u64::try_from(self.messages.message_bytes).unwrap_or(u64::MAX);
-        let most = u64::try_from(MessageBounds::MAXIMUM_BYTES).unwrap_or(u64::MAX);
-        let bounds = [
-            ("message_bytes", bytes, most),
-            ("start_ms", self.start_ms, Self::MAXIMUM_START_MS),
-        ];
-        for (name, value, maximum) in bounds {
-            if !(1..=maximum).contains(&value) {
-                return Err(StartError::Bound {
-                    name,
-                    minimum: 1,
-                    maximum,
-                });
-            }
-        }
-        Ok(())
-    }
-}
-
 /// A server that is a program. Cloning gives another handle to the same one; dropping the last kills
 /// what was started.
 #[derive(Clone, Debug)]
@@ -84,7 +37,7 @@ pub struct StdioServer(Arc<Inner>);
 struct Inner {
     name: String,
     program: ChildProgram,
-    settings: StdioSettings,
+    settings: ConnectSettings,
     link: Link<Carrier>,
 }
 
@@ -104,7 +57,7 @@ impl StdioServer {
     pub fn new(
         name: &str,
         program: ChildProgram,
-        settings: StdioSettings,
+        settings: ConnectSettings,
     ) -> Result<Self, StartError> {
         settings.check()?;
         Ok(Self(Arc::new(Inner {
@@ -133,7 +86,7 @@ impl StdioServer {
     }
 
     async fn live(&self, cancel: &CancellationToken) -> Result<Arc<Live<Carrier>>, McpError> {
-        let StdioSettings { start_ms, era, .. } = self.0.settings;
+        let ConnectSettings { start_ms, era, .. } = self.0.settings;
         let make = link::within(start_ms, era, |era| self.0.connect(era));
         self.0.link.live(make, cancel).await
     }
