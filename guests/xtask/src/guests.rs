@@ -5,7 +5,7 @@
 //! goes wrong is an error.
 
 use std::fs;
-use std::io::{self, ErrorKind};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::digest;
@@ -167,24 +167,31 @@ fn build_or_leave_out(
 ) -> Result<(), Failure> {
     let dist = workspace.root.join("guests/dist");
     let left_out = dist.join(format!("{}.left-out", guest.name));
-    let file = |path: &Path, result: io::Result<()>| {
-        result.map_err(|source| Failure::File {
-            path: path.to_owned(),
-            source,
-        })
-    };
     match build_if_changed(workspace, language, guest) {
-        Ok(()) => match fs::remove_file(&left_out) {
-            Err(source) if source.kind() != ErrorKind::NotFound => file(&left_out, Err(source)),
-            _ => Ok(()),
-        },
+        Ok(()) => remove(&left_out),
         Err(silence @ Failure::NoAnswer { .. }) => {
             let reason = silence.with_causes();
             eprintln!("xtask: {} is left out: {reason}", guest.name);
-            file(&dist, fs::create_dir_all(&dist))?;
-            file(&left_out, fs::write(&left_out, format!("{reason}\n")))
+            // One of other sources would be taken for this one.
+            remove(&dist.join(format!("{}.wasm", guest.name)))?;
+            fs::create_dir_all(&dist)
+                .and_then(|()| fs::write(&left_out, format!("{reason}\n")))
+                .map_err(|source| Failure::File {
+                    path: left_out,
+                    source,
+                })
         }
         Err(other) => Err(other),
+    }
+}
+
+fn remove(file: &Path) -> Result<(), Failure> {
+    match fs::remove_file(file) {
+        Err(source) if source.kind() != ErrorKind::NotFound => Err(Failure::File {
+            path: file.to_owned(),
+            source,
+        }),
+        _ => Ok(()),
     }
 }
 

@@ -58,7 +58,10 @@ pub(crate) fn download(workspace: &Workspace, mut command: Command) -> Result<()
 
 /// What pip, npm and cargo say when a registry can't be reached or is out of order, as opposed to
 /// one that answers with a refusal.
-const NO_ANSWER: [&str; 16] = [
+const NO_ANSWER: [&str; 20] = [
+    "E502",
+    "E503",
+    "E504",
     "EAI_AGAIN",
     "ECONNREFUSED",
     "ECONNRESET",
@@ -74,6 +77,7 @@ const NO_ANSWER: [&str; 16] = [
     "Max retries exceeded",
     "Read timed out",
     "Timeout was reached",
+    "Server Error",
     "Temporary failure in name resolution",
 ];
 
