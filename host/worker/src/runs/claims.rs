@@ -55,7 +55,7 @@ impl Claimed {
     ///
     /// # Errors
     ///
-    /// `serde_json` says that texts and numbers never fail.
+    /// As a serializer may say; texts and numbers can always be written.
     pub fn reveal(&self) -> Result<String, serde_json::Error> {
         serde_json::to_string(&Wire {
             task: &self.task,

@@ -21,9 +21,10 @@ pub struct LaunchRequest {
     pub blueprint: Blueprint,
     /// The flow's input: it is laid over the blueprint's `init`, key by key.
     pub init_ctx: JsonObject,
-    /// The project's folder, for workers to read; files stand below it where there is no `work_dir`.
+    /// The project's folder, for workers to read. Where there is no `work_dir`, files stand below it,
+    /// and it must be in a folder that runs may work in.
     pub project_root: Option<String>,
-    /// The folder of this work; files stand below it.
+    /// The folder of this work, in one that runs may work in; files stand below it.
     pub work_dir: Option<String>,
     /// What workers are told of the task; a null is something.
     pub task_metadata: Option<Value>,

@@ -1,5 +1,8 @@
 //! Who gets an attempt, when, and what becomes of one that is lost.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use serde_json::json;
 use tidegate::{Caller, CancellationToken};
 use tidegate_contract::Tenant;
@@ -159,4 +162,30 @@ async fn i12_no_text_of_a_handle_is_in_the_database() {
     assert!(holds("text-that-is-there"));
     let (_, random) = claimed.handle.reveal().split_at(3);
     assert!(!holds(random));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn i12_of_claims_that_come_at_once_each_attempt_goes_to_one() {
+    let shop = Arc::new(Shop::new());
+    let items: Vec<u32> = (0..40).collect();
+    let fanout = json!({"fanout": {
+        "name": "all", "items": {"$lit": items}, "bind": "item", "concurrency": 40,
+        "body": ask("lane", json!({"$path": "$.item"})),
+    }});
+    let run = shop.launch(&[fanout], &json!({"lane": {}}));
+    let mut workers = tokio::task::JoinSet::new();
+    for _worker in 0..40 {
+        let shop = Arc::clone(&shop);
+        workers.spawn(async move {
+            let claimed = shop.claim("lane").await;
+            shop.submit(&claimed, &claimed.step).unwrap();
+            claimed.step
+        });
+    }
+    let steps: BTreeSet<String> = workers.join_all().await.into_iter().collect();
+    assert_eq!(steps.len(), 40);
+    let lanes = shop.ended(&run).await.result.unwrap()["all"].clone();
+    for (lane, output) in lanes.as_array().unwrap().iter().enumerate() {
+        assert_eq!(output["lane"], format!("lane[{lane}]"));
+    }
 }
