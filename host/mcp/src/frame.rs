@@ -174,6 +174,9 @@ impl Framer {
         let skipping = self.skipping.as_mut()?;
         let ahead = self.bytes.get(self.start..).unwrap_or_default();
         let end = ahead.iter().position(|byte| *byte == b'\n');
+        if ahead.is_empty() {
+            return None;
+        }
         let part = ahead.get(..end.unwrap_or(ahead.len())).unwrap_or_default();
         skipping.outline.push(part);
         skipping.bytes = skipping.bytes.saturating_add(part.len());
