@@ -49,7 +49,9 @@ impl Kept {
 
     fn files(&self) -> Vec<PathBuf> {
         let entries = fs::read_dir(self.path()).unwrap();
-        entries.map(|entry| entry.unwrap().path()).collect()
+        let paths = entries.map(|entry| entry.unwrap().path());
+        // A folder of its own holds what is being written.
+        paths.filter(|path| path.is_file()).collect()
     }
 
     /// The file of the only entry.

@@ -2,10 +2,7 @@
 //! what two command line tools do, as far as guests need it.
 //!
 //! A package of its own, so that `xtask` compiles at once and this only where C or Go is built.
-#![expect(
-    clippy::print_stderr,
-    reason = "a build tool reports to a terminal"
-)]
+#![expect(clippy::print_stderr, reason = "a build tool reports to a terminal")]
 
 use std::fs;
 use std::path::Path;
