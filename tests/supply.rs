@@ -10,8 +10,13 @@ use crate::support::root;
 /// The newest release of the 48.0 line that is known; raise it when a newer one is out.
 const WASMTIME: Version = Version([48, 0, 8]);
 
-/// The lock files of the tree: the host's, the guests', the fuzz targets'.
-const LOCKS: [&str; 3] = ["Cargo.lock", "guests/rust/Cargo.lock", "fuzz/Cargo.lock"];
+/// The lock files of the tree: the host's, the guests', those of the generator of bindings and of the fuzz targets.
+const LOCKS: [&str; 4] = [
+    "Cargo.lock",
+    "guests/rust/Cargo.lock",
+    "guests/xtask/bindgen/Cargo.lock",
+    "fuzz/Cargo.lock",
+];
 
 /// A version without what stands after `-` or `+`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
