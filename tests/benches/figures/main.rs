@@ -7,6 +7,7 @@
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,
+    clippy::indexing_slicing,
     clippy::print_stdout,
     clippy::disallowed_methods,
     reason = "a benchmark stops at the first thing that is not as it should be, and prints"
@@ -19,6 +20,7 @@ mod memory;
 mod network;
 mod ours;
 mod samples;
+mod serve;
 mod start;
 mod times;
 mod tools;
@@ -49,19 +51,35 @@ fn main() -> ExitCode {
     }
     let guest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../guests/dist/probe.wasm");
     let bytes = std::fs::read(guest).expect("run `cargo xtask guests` first");
+    // `cargo bench --bench figures -- serve` takes these alone.
+    let named: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|name| !name.starts_with('-'))
+        .collect();
+    let is_wanted = |name: &str| named.is_empty() || named.iter().any(|named| named == name);
     head();
-    fresh_call(&bytes);
-    payloads(&bytes);
-    let ours = Ours::new(bytes.clone(), &arguments(64));
-    threads(&ours);
-    at_once(&ours);
-    times::times();
-    loading(&bytes);
-    memory::memory(&bytes);
-    start::start(&bytes);
-    network::network();
-    commands::commands();
-    ends::ends();
+    if is_wanted("calls") {
+        fresh_call(&bytes);
+        payloads(&bytes);
+        let ours = Ours::new(bytes.clone(), &arguments(64));
+        threads(&ours);
+        at_once(&ours);
+        times::times();
+        loading(&bytes);
+        memory::memory(&bytes);
+    }
+    let sections: [(&str, &dyn Fn()); 5] = [
+        ("start", &|| start::start(&bytes)),
+        ("network", &network::network),
+        ("serve", &serve::serve),
+        ("commands", &commands::commands),
+        ("ends", &ends::ends),
+    ];
+    for (name, section) in sections {
+        if is_wanted(name) {
+            section();
+        }
+    }
     ExitCode::SUCCESS
 }
 

@@ -103,6 +103,21 @@ pub(crate) fn ms_at_most(figure: &str, seconds: f64, goal: f64) {
     judged(figure, &ms(seconds), &ms(goal), seconds <= goal);
 }
 
+/// A short time in seconds that must not be over its goal.
+pub(crate) fn us_at_most(figure: &str, seconds: f64, goal: f64) {
+    judged(figure, &us(seconds), &us(goal), seconds <= goal);
+}
+
+/// How many a second there must be at least.
+pub(crate) fn rate_at_least(figure: &str, rate: f64, goal: f64) {
+    judged(
+        figure,
+        &format!("{rate:.0}"),
+        &format!("{goal:.0}"),
+        rate >= goal,
+    );
+}
+
 /// Memory that must not be over its goal.
 pub(crate) fn kib_at_most(figure: &str, kib: u64, goal: u64) {
     let shown = |kib: u64| format!("{kib} KiB");

@@ -56,9 +56,7 @@ fn config(folder: &Path, bytes: &[u8], count: u8) -> PathBuf {
 
 /// Seconds of CPU that some starts took together.
 fn process_time(folder: &Path, config: &Path, starts: u32) -> f64 {
-    // This program lies in `deps`, beside what the same command has built.
-    let program = std::env::current_exe().unwrap();
-    let program = program.parent().unwrap().parent().unwrap().join("tidegate");
+    let program = program();
     let output = Command::new("sh")
         .args(["-c", SCRIPT, "sh"])
         .args([&program, config])
@@ -71,6 +69,12 @@ fn process_time(folder: &Path, config: &Path, starts: u32) -> f64 {
     // The second line is the children's: user and system, each as 0m0.123456s.
     let children = said.lines().nth(1).unwrap();
     children.split_whitespace().map(seconds).sum()
+}
+
+/// The command: this program lies in `deps`, beside what the same command has built.
+pub(crate) fn program() -> PathBuf {
+    let figures = std::env::current_exe().unwrap();
+    figures.parent().unwrap().parent().unwrap().join("tidegate")
 }
 
 fn seconds(text: &str) -> f64 {
