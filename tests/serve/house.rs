@@ -83,14 +83,21 @@ impl House {
     ) -> Self {
         let entry = |(who, role, tenant): (As, &str, &str)| {
             let sha256 = tidegate_engine::digest(who.token().as_bytes());
-            json!({"name": format!("{who:?}"), "sha256": sha256, "role": role, "tenant": tenant})
+            // Where the operator works nobody else does.
+            let roots: &[_] = match who {
+                As::Operator => &[work.path()],
+                As::Observer | As::Stranger => &[],
+            };
+            json!({
+                "name": format!("{who:?}"), "sha256": sha256, "role": role, "tenant": tenant,
+                "work_roots": roots,
+            })
         };
         let entries: Vec<Value> = EVERYBODY.into_iter().map(entry).collect();
         let tokens = folder.path().join("tokens.json");
         fs::write(&tokens, json!(entries).to_string()).unwrap();
         fs::set_permissions(&tokens, PermissionsExt::from_mode(0o600)).unwrap();
-        let root = work.path().to_str().unwrap();
-        let config = format!("serve: {{ tokens: tokens.json, work_roots: ['{root}'] {settings} }}");
+        let config = format!("serve: {{ tokens: tokens.json {settings} }}");
         let service = Service::over(&config, options, (folder, state));
         Self { service, work }
     }

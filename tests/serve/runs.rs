@@ -1,5 +1,8 @@
 //! Runs over the wire: launching, claiming, looking, cancelling, starting anew, and a restart.
 
+use std::collections::BTreeSet;
+use std::fs;
+
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -341,4 +344,23 @@ fn i9_a_worker_component_does_its_step_inside_of_the_service() {
             .text()
             .contains("nothing")
     );
+}
+
+#[test]
+fn s1_x7_no_tenant_works_in_anothers_folder() {
+    let house = House::new();
+    let theirs = house.work.path();
+    fs::create_dir(theirs.join("job")).unwrap();
+    let mut said = BTreeSet::new();
+    for below in ["", "job", "none"] {
+        for key in ["work_dir", "project_root"] {
+            let mut launch = json!({"blueprint": one_step()});
+            launch[key] = json!(theirs.join(below));
+            let asked = Request::post("/v1/flows").json(&launch);
+            let answer = house.ask(As::Stranger, asked);
+            let text = answer.is(400, "INVALID_REQUEST").text();
+            said.insert(text.replace(key, "it"));
+        }
+    }
+    assert_eq!(said.len(), 1, "what is there and what is not: {said:?}");
 }

@@ -164,6 +164,20 @@ fn i2_a_token_file_that_others_can_read_or_that_is_not_right_is_refused() {
 }
 
 #[test]
+fn s1_x7_beside_a_token_file_each_entry_names_its_folders() {
+    let folder = TempDir::new().unwrap();
+    let (_, mut entry) = fresh(&[]);
+    write(&folder, std::slice::from_ref(&entry));
+    let tokens = ["--tokens", "tokens.json"];
+    let said = refused(&folder, &[&tokens[..], &["--work-root", "."]].concat());
+    assert!(said.contains("work_roots"), "{said}");
+    entry["work_roots"] = json!(["absent"]);
+    write(&folder, &[entry]);
+    let said = refused(&folder, &tokens);
+    assert!(said.contains("folders of work"), "{said}");
+}
+
+#[test]
 fn l4_a_found_file_may_not_say_where_to_listen_and_whom_to_let_in() {
     for key in [
         "listen: '127.0.0.1:0'",

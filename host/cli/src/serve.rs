@@ -105,6 +105,12 @@ impl Settings {
     /// The tokens of the file, or one of an operator that is made for this run.
     fn tokens(&self, state: &State) -> anyhow::Result<Tokens> {
         if let Some(path) = &self.tokens {
+            if !self.work_roots.is_empty() {
+                bail!(
+                    "--work-root and `serve.work_roots` are of a service without a token file; \
+                     here each entry of it has `work_roots` of its own"
+                );
+            }
             return Tokens::read(path);
         }
         if !self.listen.ip().is_loopback() {
@@ -114,7 +120,7 @@ impl Settings {
                 self.listen
             );
         }
-        state.operator()
+        state.operator(&self.work_roots)
     }
 
     /// Where workers are told to find the service, which listens at this address.
@@ -141,7 +147,8 @@ async fn serve(arguments: &ServeArguments, stopping: CancellationToken) -> anyho
     let listener = listener.with_context(|| format!("can't listen on {}", settings.listen))?;
     let at = listener.local_addr()?;
     let runtime = host.runtime;
-    let (service, runs) = kept(&settings, &state, (runtime.clone(), at))?;
+    let work_roots = WorkRoots::open(tokens.work_roots()).context("the folders of work")?;
+    let (service, runs) = kept(&settings, &state, (runtime.clone(), at, work_roots))?;
     let resumed = runs.resume().await.context("runs of before")?;
     if resumed > 0 {
         print::warning(&format!("{resumed} runs go on where they stood"));
@@ -179,7 +186,7 @@ async fn serve(arguments: &ServeArguments, stopping: CancellationToken) -> anyho
 fn kept(
     settings: &Settings,
     state: &State,
-    (runtime, at): (Runtime, SocketAddr),
+    (runtime, at, work_roots): (Runtime, SocketAddr, WorkRoots),
 ) -> anyhow::Result<(Arc<Service>, Runs)> {
     let store = Arc::new(SqliteStore::open(state.path()).context("the service's state")?);
     let kept: Arc<dyn Store> = Arc::<SqliteStore>::clone(&store);
@@ -189,7 +196,7 @@ fn kept(
         store,
         service: Arc::clone(&service),
         runtime,
-        work_roots: WorkRoots::open(&settings.work_roots).context("the folders of work")?,
+        work_roots,
         base_url: settings.base_url(at),
     })?;
     Ok((service, runs))

@@ -51,7 +51,7 @@ pub struct RunsSettings {
     pub service: Arc<Service>,
     /// What runs the steps that are no agent's, and the worker components.
     pub runtime: Runtime,
-    /// The folders that launches may name.
+    /// The folders that launches of each tenant may name.
     pub work_roots: WorkRoots,
     /// Where workers find the service, for example `http://127.0.0.1:7420`.
     pub base_url: String,

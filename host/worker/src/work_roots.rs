@@ -6,6 +6,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use cap_std::fs::Dir;
+use tidegate_contract::Tenant;
 use tidegate_sandbox::ambient;
 
 use crate::error::{StoreError, WorkerError};
@@ -13,59 +14,67 @@ use crate::error::{StoreError, WorkerError};
 /// The longest path that a launch can name, in bytes.
 const PATH_BYTES: usize = 4096;
 
-/// Folders that launches may name, or name folders in. Default: none, so that no run has files.
+/// Folders that launches of a tenant may name, or name folders in. Default: none, so that no run has
+/// files.
 #[derive(Clone, Default)]
-pub struct WorkRoots(Arc<Vec<(PathBuf, Dir)>>);
+pub struct WorkRoots(Arc<Vec<Root>>);
+
+/// One tenant's folder. Another tenant's may be the same.
+struct Root {
+    tenant: Tenant,
+    path: PathBuf,
+    folder: Dir,
+}
 
 impl fmt::Debug for WorkRoots {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let paths = self.0.iter().map(|(path, _)| path);
+        let paths = self.0.iter().map(|root| &root.path);
         formatter.debug_list().entries(paths).finish()
     }
 }
 
 impl WorkRoots {
-    /// Opens the folders.
+    /// Opens the folders, each for its tenant.
     ///
     /// # Errors
     ///
     /// `Store` when one can't be opened.
-    pub fn open(paths: &[PathBuf]) -> Result<Self, WorkerError> {
+    pub fn open(roots: &[(Tenant, PathBuf)]) -> Result<Self, WorkerError> {
         let refused = |error| WorkerError::Store(StoreError::Folder(error));
-        let open = |path: &PathBuf| {
+        let open = |(tenant, path): &(Tenant, PathBuf)| {
             let path = ambient::absolute(path).map_err(refused)?;
             let folder = ambient::open_folder(&path).map_err(refused)?;
-            Ok((path, folder))
+            Ok(Root {
+                tenant: tenant.clone(),
+                path,
+                folder,
+            })
         };
-        let opened: Result<Vec<_>, WorkerError> = paths.iter().map(open).collect();
+        let opened: Result<Vec<_>, WorkerError> = roots.iter().map(open).collect();
         Ok(Self(Arc::new(opened?)))
     }
 
-    /// Opens a folder that a launch names as `key`, through the handle of the folder that it is in:
-    /// no link leads out.
+    /// Opens a folder that a tenant's launch names as `key`, through the handle of the folder that it
+    /// is in: no link leads out.
     ///
     /// # Errors
     ///
-    /// `InvalidRequest` when it is no plain absolute path, in none of the folders, or not there.
-    pub fn folder(&self, key: &str, path: &str) -> Result<Dir, WorkerError> {
-        let invalid = |reason: &str| WorkerError::InvalidRequest {
-            reason: format!("`{key}` {reason}"),
-        };
+    /// `InvalidRequest` when it is no plain absolute path, in none of the tenant's folders, or not
+    /// there: of the last two the same, so that nobody learns which folders there are.
+    pub fn folder(&self, tenant: &Tenant, key: &str, path: &str) -> Result<Dir, WorkerError> {
         check_path(key, path)?;
-        let below = self.0.iter().find_map(|(root, folder)| {
-            let below = Path::new(path).strip_prefix(root).ok()?;
-            Some((folder, below))
+        let theirs = self.0.iter().filter(|root| root.tenant == *tenant);
+        let mut opened = theirs.filter_map(|root| {
+            let below = Path::new(path).strip_prefix(&root.path).ok()?;
+            if below.as_os_str().is_empty() {
+                root.folder.try_clone().ok()
+            } else {
+                root.folder.open_dir(below).ok()
+            }
         });
-        let Some((folder, below)) = below else {
-            return Err(invalid("is in no folder that runs may work in"));
-        };
-        let opened = if below.as_os_str().is_empty() {
-            folder.try_clone()
-        } else {
-            folder.open_dir(below)
-        };
-        // What the system says may hold a path of the host.
-        opened.map_err(|_private| invalid("is no folder that can be opened"))
+        opened.next().ok_or_else(|| WorkerError::InvalidRequest {
+            reason: format!("`{key}` is no folder that runs may work in"),
+        })
     }
 }
 
@@ -98,9 +107,10 @@ mod tests {
         folder.create_dir_all("job/a").unwrap();
         folder.write("file", "").unwrap();
         std::os::unix::fs::symlink(outside.path(), inside.path().join("away")).unwrap();
-        let roots = WorkRoots::open(&[inside.path().to_owned()]).unwrap();
+        let tenant = Tenant::default();
+        let roots = WorkRoots::open(&[(tenant.clone(), inside.path().to_owned())]).unwrap();
         let root = inside.path().to_str().unwrap();
-        let ask = |path: &str| roots.folder("work_dir", path);
+        let ask = |path: &str| roots.folder(&tenant, "work_dir", path);
         for path in ["", "/job", "/job/a"] {
             ask(&format!("{root}{path}")).unwrap();
         }
@@ -120,8 +130,32 @@ mod tests {
         ] {
             assert_eq!(ask(path).unwrap_err().status(), 400, "{path}");
         }
-        let none = WorkRoots::default().folder("work_dir", root);
+        let none = WorkRoots::default().folder(&tenant, "work_dir", root);
         assert!(none.unwrap_err().to_string().contains("`work_dir`"));
+    }
+
+    #[test]
+    fn s1_x7_a_tenant_finds_its_own_folders_and_learns_nothing_of_others() {
+        let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let tenants = ["one", "two"].map(|name| Tenant::new(name).unwrap());
+        let [acme, globex] = &tenants;
+        let roots = WorkRoots::open(&[
+            (acme.clone(), one.path().to_owned()),
+            (globex.clone(), two.path().to_owned()),
+        ])
+        .unwrap();
+        let path = |folder: &tempfile::TempDir| folder.path().to_str().unwrap().to_owned();
+        let (own, foreign) = (path(&one), path(&two));
+        let ask = |tenant: &Tenant, path: &str| roots.folder(tenant, "work_dir", path);
+        ask(acme, &own).unwrap();
+        ask(globex, &foreign).unwrap();
+        let absent = ask(acme, &format!("{own}/none")).unwrap_err();
+        for path in [foreign.clone(), format!("{foreign}/none")] {
+            let refused = ask(acme, &path).unwrap_err();
+            assert_eq!(refused.to_string(), absent.to_string(), "{path}");
+        }
+        let stranger = Tenant::new("three").unwrap();
+        assert_eq!(ask(&stranger, &own).unwrap_err().status(), 400);
     }
 
     #[test]

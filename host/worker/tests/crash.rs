@@ -112,7 +112,7 @@ fn open(folder: &Path) -> House {
         store,
         service: Arc::clone(&service),
         runtime: Runtime::new(options).unwrap(),
-        work_roots: WorkRoots::open(&[folder.to_owned()]).unwrap(),
+        work_roots: WorkRoots::open(&[(Tenant::default(), folder.to_owned())]).unwrap(),
         base_url: String::new(),
     });
     House {

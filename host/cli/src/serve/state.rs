@@ -48,18 +48,19 @@ impl State {
         &self.path
     }
 
-    /// Makes the token of the one operator of this run and leaves it in the folder, for this user.
+    /// Makes the token of the one operator of this run, who works in these folders, and leaves it in
+    /// the service's, for this user.
     ///
     /// # Errors
     ///
     /// It can't be written.
-    pub(super) fn operator(&self) -> anyhow::Result<Tokens> {
+    pub(super) fn operator(&self, work_roots: &[PathBuf]) -> anyhow::Result<Tokens> {
         let folder = ambient::open_cache(&self.path)?;
         let token = Token::mint();
         let line = format!("{}\n", token.reveal());
         ambient::write_private(&folder, OPERATOR, line.as_bytes())?;
         let path = self.path.join(OPERATOR);
         print::warning(&format!("the operator's token is in {}", path.display()));
-        Ok(Tokens::only(&token))
+        Ok(Tokens::only(&token, work_roots))
     }
 }

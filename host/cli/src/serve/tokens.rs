@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::io::Read as _;
 use std::num::NonZeroU32;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
@@ -65,6 +65,9 @@ struct Entry {
     /// Calls of the tenant at once.
     #[serde(default)]
     concurrency: Option<NonZeroU32>,
+    /// Folders below which launches of the tenant may name theirs, relative to the token file.
+    #[serde(default)]
+    work_roots: Vec<PathBuf>,
 }
 
 /// Who a token stands for.
@@ -90,9 +93,12 @@ impl Holder {
     }
 }
 
-/// Every token that is known, by its digest.
+/// Every token that is known, by its digest, and where runs of their tenants may work.
 #[derive(Debug)]
-pub(super) struct Tokens(Vec<(CredentialDigest, Holder)>);
+pub(super) struct Tokens {
+    holders: Vec<(CredentialDigest, Holder)>,
+    work_roots: Vec<(Tenant, PathBuf)>,
+}
 
 impl Tokens {
     /// Reads the token file.
@@ -121,14 +127,15 @@ impl Tokens {
         };
         let bytes = read().with_context(|| format!("the token file {name}"))?;
         let entries: Vec<Entry> = yaml::parse_bytes(bytes, &name)?;
-        Self::of(entries).with_context(|| name)
+        let folder = path.parent().unwrap_or(Path::new(""));
+        Self::of(entries, folder).with_context(|| name)
     }
 
-    fn of(entries: Vec<Entry>) -> anyhow::Result<Self> {
+    fn of(entries: Vec<Entry>, folder: &Path) -> anyhow::Result<Self> {
         if entries.is_empty() {
             bail!("it has no entry; `tidegate serve token` makes one");
         }
-        let mut tokens = Vec::new();
+        let (mut holders, mut work_roots) = (Vec::new(), Vec::new());
         let (mut names, mut digests) = (BTreeSet::new(), BTreeSet::new());
         for entry in entries {
             let name = entry.name.clone();
@@ -141,14 +148,20 @@ impl Tokens {
                 bail!("`{name}` has the token of another entry");
             }
             let digest = CredentialDigest::from_bytes(&bytes).context("32 bytes are a digest")?;
+            let roots: Vec<PathBuf> = entry.work_roots.iter().map(|r| folder.join(r)).collect();
             let holder = entry.holder().with_context(|| format!("`{name}`"))?;
-            tokens.push((digest, holder));
+            let theirs = roots.into_iter().map(|root| (holder.tenant.clone(), root));
+            work_roots.extend(theirs);
+            holders.push((digest, holder));
         }
-        Ok(Self(tokens))
+        Ok(Self {
+            holders,
+            work_roots,
+        })
     }
 
-    /// The one operator of a service on the loopback.
-    pub(super) fn only(token: &Token) -> Self {
+    /// The one operator of a service on the loopback, whose runs may work in these folders.
+    pub(super) fn only(token: &Token, work_roots: &[PathBuf]) -> Self {
         let holder = Holder {
             name: "local".to_owned(),
             role: Role::Operator,
@@ -157,14 +170,23 @@ impl Tokens {
             concurrency: None,
         };
         let digest = CredentialDigest::from_bytes(&token.digest());
-        Self(digest.map(|digest| (digest, holder)).into_iter().collect())
+        let roots = work_roots.iter().cloned();
+        Self {
+            holders: digest.map(|digest| (digest, holder)).into_iter().collect(),
+            work_roots: roots.map(|root| (Tenant::default(), root)).collect(),
+        }
+    }
+
+    /// The folders that runs of each tenant may work in.
+    pub(super) fn work_roots(&self) -> &[(Tenant, PathBuf)] {
+        &self.work_roots
     }
 
     /// Who brings this text. Every digest is compared, each in constant time.
     pub(super) fn holder(&self, text: &str) -> Option<&Holder> {
         let brought = CredentialDigest::from_bytes(&Sha256::digest(text.as_bytes()))?;
         let mut found = None;
-        for (digest, holder) in &self.0 {
+        for (digest, holder) in &self.holders {
             if *digest == brought {
                 found = Some(holder);
             }
@@ -241,7 +263,7 @@ mod tests {
 
     fn tokens(text: &str) -> Result<Tokens, String> {
         let entries = yaml::parse(text, "f").map_err(|error| error.to_string())?;
-        Tokens::of(entries).map_err(|error| format!("{error:#}"))
+        Tokens::of(entries, Path::new("/etc")).map_err(|error| format!("{error:#}"))
     }
 
     #[test]
@@ -265,6 +287,22 @@ mod tests {
         }
         let shown = format!("{tokens:?}");
         assert!(!shown.contains(&one.sha256()), "{shown}");
+    }
+
+    #[test]
+    fn s1_x7_each_entry_names_where_its_tenant_works() {
+        let entry = |name: &str, digits: &str, more: &str| {
+            let sha256 = digits.repeat(32);
+            format!("{{ name: {name}, sha256: '{sha256}', role: operator, tenant: {name} {more} }}")
+        };
+        let (one, two) = (
+            entry("one", "ab", ", work_roots: [a, /b]"),
+            entry("two", "cd", ""),
+        );
+        let tokens = tokens(&format!("[{one}, {two}]")).unwrap();
+        let tenant = Tenant::new("one").unwrap();
+        let expected = ["/etc/a", "/b"].map(|path| (tenant.clone(), PathBuf::from(path)));
+        assert_eq!(tokens.work_roots(), expected);
     }
 
     #[test]

@@ -162,18 +162,15 @@ impl Shared {
         Ok(())
     }
 
-    /// The open folder below which a run's files stand, where its launch names one.
+    /// The open folder below which a run's files stand, where its launch names one. Each that it
+    /// names must be its tenant's.
     pub(super) fn root(&self, run: &Run) -> Result<Option<Dir>, WorkerError> {
-        let launch = &run.launch;
-        let named = launch.work_dir.as_deref().map(|path| ("work_dir", path));
-        let project = || {
-            let path = launch.project_root.as_deref();
-            path.map(|path| ("project_root", path))
+        let open = |key: &str, path: &Option<String>| {
+            let open = |path| self.work_roots.folder(&run.tenant, key, path);
+            path.as_deref().map(open).transpose()
         };
-        let named = named.or_else(project);
-        named
-            .map(|(key, path)| self.work_roots.folder(key, path))
-            .transpose()
+        let project = open("project_root", &run.launch.project_root)?;
+        Ok(open("work_dir", &run.launch.work_dir)?.or(project))
     }
 
     /// The runs that are open in the store, with their folders attached and their files made again. A

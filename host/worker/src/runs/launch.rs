@@ -21,10 +21,10 @@ pub struct LaunchRequest {
     pub blueprint: Blueprint,
     /// The flow's input: it is laid over the blueprint's `init`, key by key.
     pub init_ctx: JsonObject,
-    /// The project's folder, for workers to read. Where there is no `work_dir`, files stand below it,
-    /// and it must be in a folder that runs may work in.
+    /// The project's folder, in one that runs of the tenant may work in, for workers to read. Where
+    /// there is no `work_dir`, files stand below it.
     pub project_root: Option<String>,
-    /// The folder of this work, in one that runs may work in; files stand below it.
+    /// The folder of this work, in one that runs of the tenant may work in; files stand below it.
     pub work_dir: Option<String>,
     /// What workers are told of the task; a null is something.
     pub task_metadata: Option<Value>,

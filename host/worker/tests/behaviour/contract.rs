@@ -22,7 +22,7 @@ async fn in_fetch_is_put_together_by_the_server_for_the_current_attempt() {
     let nodes = [ask("first", json!("")), ask("plan", json!("plan it"))];
     let launch = json!({
         "blueprint": blueprint(&nodes, &agents), "work_dir": shop.work_dir(),
-        "project_root": "/project", "task_metadata": {"ticket": 7},
+        "project_root": shop.work_dir(), "task_metadata": {"ticket": 7},
     });
     let run = shop.try_launch(&me(), launch).unwrap();
     shop.done("first", "output of the first").await;
@@ -33,7 +33,7 @@ async fn in_fetch_is_put_together_by_the_server_for_the_current_attempt() {
         (&json!("be brief"), &json!("plan it"))
     );
     let context = &payload["context"];
-    assert_eq!(context["project_root"], "/project");
+    assert_eq!(context["project_root"], shop.work_dir());
     assert_eq!(context["work_dir"], shop.work_dir());
     assert_eq!(context["task_metadata"], json!({"ticket": 7}));
     assert_eq!(context["run_id"], run.as_str());
@@ -297,6 +297,14 @@ async fn files_stand_below_the_work_dir_else_the_project_root_else_nowhere() {
             let path = format!("{folder}/out/{}/plan/plan.md", claimed.task);
             assert_eq!(root.exists(path), stands == Some(folder), "{folder}");
         }
+    }
+    for outside in ["/etc", "/none"] {
+        let launch = json!({
+            "blueprint": blueprint(&plan(), &json!({"plan": {}})), "work_dir": job,
+            "project_root": outside,
+        });
+        let refused = shop.try_launch(&me(), launch);
+        assert_eq!(code(refused), "INVALID_REQUEST", "{outside}");
     }
     let mut strict = json!({"blueprint": blueprint(&plan(), &json!({"plan": {}}))});
     strict["check_policy"] = json!("strict");

@@ -287,7 +287,7 @@ fn open(state: &TempDir, work: &TempDir, runtime: &Runtime) -> (Runs, Arc<Servic
         store,
         service: Arc::clone(&service),
         runtime: runtime.clone(),
-        work_roots: WorkRoots::open(&[work.path().to_owned()]).unwrap(),
+        work_roots: WorkRoots::open(&[(tenant(), work.path().to_owned())]).unwrap(),
         base_url: "http://127.0.0.1:7420".to_owned(),
     });
     (runs.unwrap(), service)
