@@ -150,9 +150,9 @@ pub enum RunState {
 /// Whether a credential still means its attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bond {
-    /// It is the attempt's own, and the attempt is its step's newest.
+    /// It is the attempt's own, and the attempt is the newest of its place in the flow.
     Live,
-    /// A newer attempt of the step was started.
+    /// A newer attempt was started in its place.
     Severed,
 }
 

@@ -290,8 +290,8 @@ pub trait Store: Send + Sync {
     /// The store failed.
     fn open_runs(&self) -> Result<Vec<Run>, StoreError>;
 
-    /// Keeps an attempt and answers its number. An open one of the step is superseded, and the
-    /// credentials of all earlier ones are dead.
+    /// Keeps an attempt and answers its number. An open one of the step at the same place of the flow
+    /// is superseded, and the credentials of all earlier ones there are dead.
     ///
     /// # Errors
     ///

@@ -189,3 +189,28 @@ async fn i12_of_claims_that_come_at_once_each_attempt_goes_to_one() {
         assert_eq!(output["lane"], format!("lane[{lane}]"));
     }
 }
+
+#[tokio::test]
+async fn i3_io11_a_submit_whose_answer_was_lost_is_answered_alike_when_a_loop_has_gone_on() {
+    let shop = Shop::new();
+    let body = ask("plan", json!("again"));
+    let again = json!({"loop": {
+        "name": "twice", "body": body, "done": {"$eq": [{"$path": "$.plan"}, "two"]},
+        "max_iterations": 2,
+    }});
+    let run = shop.launch(&[again], &json!({"plan": {}}));
+    let first = shop.claim("plan").await;
+    shop.submit(&first, "one").unwrap();
+    let second = shop.claim("plan").await;
+    assert_eq!(second.attempt, 2);
+    assert_eq!(code(shop.submit(&first, "one")), "ok");
+    assert_eq!(code(shop.submit(&first, "other")), "SUBMIT_CONFLICT");
+    assert_eq!(code(shop.prompt(&first)), "ATTEMPT_GONE");
+    // A new attempt in the same place is another thing.
+    shop.runs.rekick(&tenant(), &run, Some("plan")).unwrap();
+    let third = shop.claim("plan").await;
+    assert_eq!(code(shop.submit(&second, "two")), "ATTEMPT_GONE");
+    assert_eq!(code(shop.submit(&first, "one")), "ok");
+    shop.submit(&third, "two").unwrap();
+    assert_eq!(shop.ended(&run).await.status, RunStatus::Completed);
+}

@@ -25,9 +25,9 @@ const ATTEMPT: &str =
 const LAST_COMPLETED: &str = "SELECT max(number) FROM attempts b
     WHERE b.run = a.run AND b.step = a.step AND b.state = 'completed'";
 
-/// The newest attempt of an attempt's step.
-const NEWEST: &str =
-    "(SELECT max(number) FROM attempts b WHERE b.run = a.run AND b.step = a.step) AS newest";
+/// The newest attempt of an attempt's place: what a loop comes to next takes nothing back.
+const NEWEST: &str = "(SELECT max(number) FROM attempts b
+    WHERE b.run = a.run AND b.step = a.step AND b.place IS a.place) AS newest";
 
 pub(super) fn damaged(reason: &'static str) -> StoreError {
     StoreError::Damaged { reason }

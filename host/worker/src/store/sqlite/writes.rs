@@ -54,7 +54,10 @@ pub(super) fn dispatch(connection: &Connection, new: &NewAttempt) -> Result<Kept
     let superseded = close(
         connection,
         Close::Supersede,
-        ("run = ?2 AND step = ?3", params![new.run, step]),
+        (
+            "run = ?2 AND step = ?3 AND place IS ?4",
+            params![new.run, step, new.place],
+        ),
     )?;
     let number: u32 = connection.query_row(
         "SELECT coalesce(max(number), 0) + 1 FROM attempts WHERE run = ?1 AND step = ?2",
