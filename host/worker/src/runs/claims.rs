@@ -1,6 +1,7 @@
 //! Handing attempts to workers outside: each waits until somebody asks for it, and is handed out once
-//! (SPEC I12).
+//! (SPEC I12). Whose operator goes away before it has its handle waits again.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -8,10 +9,11 @@ use tidegate::CancellationToken;
 use tidegate_contract::Tenant;
 use tidegate_sandbox::ambient;
 
-use super::Runs;
+use super::{Runs, Shared};
 use crate::blueprint::is_agent_name;
-use crate::error::WorkerError;
-use crate::token::{Credential, Form};
+use crate::error::{StoreError, WorkerError};
+use crate::store::AttemptId;
+use crate::token::{Credential, CredentialDigest, Form};
 
 /// The longest that a claim may wait.
 pub const WAIT_MS: u64 = 60_000;
@@ -118,13 +120,30 @@ impl Runs {
         agent: &str,
     ) -> Result<Option<Claimed>, WorkerError> {
         let handle = Credential::mint(Form::Handle);
-        let now_ms = ambient::now_ms();
-        let asked = (tenant, agent);
-        let store = &self.shared.store;
-        let Some(id) = store.claim(asked, handle.digest(), now_ms).await? else {
+        let (digest, now_ms) = (handle.digest(), ambient::now_ms());
+        let shared = Arc::clone(&self.shared);
+        let asked = (tenant.clone(), agent.to_owned());
+        // A task of its own: what is claimed is held by something, whether or not this goes on.
+        let claim = self.shared.handle.spawn(async move {
+            let (tenant, agent) = &asked;
+            let found = shared.store.claim((tenant, agent), digest, now_ms).await?;
+            Ok::<_, StoreError>(found.map(|attempt| Held {
+                shared,
+                asked,
+                claim: Some((attempt, digest)),
+            }))
+        });
+        let held = claim
+            .await
+            .map_err(|error| StoreError::Database(Box::new(error)))??;
+        let Some(mut held) = held else {
+            return Ok(None);
+        };
+        let Some((id, _)) = held.claim else {
             return Ok(None);
         };
         let attempt = self.shared.service.attempt(id)?;
+        held.claim = None;
         self.shared.service.waiting().runs.ring(&attempt.run.id);
         self.shared.expiry.notify_one();
         Ok(Some(Claimed {
@@ -137,5 +156,34 @@ impl Runs {
             handle,
             base_url: self.shared.base_url.clone(),
         }))
+    }
+}
+
+/// A claim that nobody has taken yet. Dropped before, its attempt waits again.
+struct Held {
+    shared: Arc<Shared>,
+    /// The tenant and the agent that it is of.
+    asked: (Tenant, String),
+    /// The attempt, and the credential that nobody will have.
+    claim: Option<(AttemptId, CredentialDigest)>,
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let Some((attempt, digest)) = self.claim.take() else {
+            return;
+        };
+        let (shared, asked) = (Arc::clone(&self.shared), self.asked.clone());
+        let back = async move {
+            match shared.store.put_back(attempt, digest).await {
+                Ok(Some(run)) => {
+                    shared.service.waiting().agents.ring(&asked);
+                    shared.service.waiting().runs.ring(&run);
+                }
+                Ok(None) => {}
+                Err(error) => tracing::error!("a claim could not be put back: {error}"),
+            }
+        };
+        drop(self.shared.handle.spawn(back));
     }
 }

@@ -214,3 +214,23 @@ async fn i3_io11_a_submit_whose_answer_was_lost_is_answered_alike_when_a_loop_ha
     shop.submit(&third, "two").unwrap();
     assert_eq!(shop.ended(&run).await.status, RunStatus::Completed);
 }
+
+#[tokio::test]
+async fn i12_a_claim_whose_operator_goes_away_waits_again() {
+    let shop = Shop::new();
+    let run = shop.launch(&[ask("plan", json!(""))], &json!({"plan": {}}));
+    shop.until(&run, "attempt.dispatched").await;
+    let token = CancellationToken::new();
+    {
+        let gone = shop.runs.claim(&tenant(), "plan", WAIT_MS, &token);
+        tokio::select! {
+            biased;
+            claimed = gone => panic!("at once: {claimed:?}"),
+            () = std::future::ready(()) => {}
+        }
+    }
+    let claimed = shop.claim("plan").await;
+    assert_eq!(claimed.attempt, 1);
+    shop.submit(&claimed, "done").unwrap();
+    assert_eq!(shop.ended(&run).await.status, RunStatus::Completed);
+}

@@ -15,6 +15,7 @@ use super::{events, kept, reads};
 use crate::attempt::{Close, State};
 use crate::error::StoreError;
 use crate::step::StepKey;
+use crate::token::CredentialDigest;
 
 /// Ends a run, unless it has ended, and answers the attempts that were closed with it; `None` where
 /// it had ended before.
@@ -147,6 +148,29 @@ pub(super) fn claim(
     let data = json!({"step": step, "attempt": attempt.number, "agent": attempt.agent});
     events::record(connection, &attempt.run.id, "attempt.claimed", data)?;
     Ok(Some(id))
+}
+
+/// Takes a claim back: its credential means nothing any more, and the attempt waits again.
+pub(super) fn put_back(
+    connection: &Connection,
+    id: AttemptId,
+    credential: &CredentialDigest,
+) -> Result<Option<String>, StoreError> {
+    let digest = credential.as_bytes();
+    let forgotten = connection.execute("DELETE FROM credentials WHERE digest = ?1", [digest])?;
+    let query = format!(
+        "UPDATE attempts SET reach = ?2, expires_ms = ?3
+         WHERE id = ?1 AND reach = 'claimed' AND {OPEN}"
+    );
+    let values = params![id.0, Reach::Waiting.word(), kept(u64::MAX)];
+    if forgotten == 0 || connection.execute(&query, values)? == 0 {
+        return Ok(None);
+    }
+    let attempt = reads::attempt(connection, id)?;
+    let step = attempt.step.to_string();
+    let data = json!({"step": step, "attempt": attempt.number, "agent": attempt.agent});
+    events::record(connection, &attempt.run.id, "attempt.waiting", data)?;
+    Ok(Some(attempt.run.id))
 }
 
 /// Starts new attempts in the place of open ones: of one step, or of all that are outside. Answers

@@ -99,6 +99,18 @@ impl SqliteStore {
         claim.await
     }
 
+    /// Lets an attempt wait again whose claim nobody took; answers its run, where it was open still.
+    pub(crate) async fn put_back(
+        &self,
+        attempt: AttemptId,
+        credential: CredentialDigest,
+    ) -> Result<Option<String>, StoreError> {
+        let back = self
+            .writer
+            .write_soon(move |connection| flows::put_back(connection, attempt, &credential));
+        back.await
+    }
+
     pub(crate) fn rekick(
         &self,
         run: &str,
