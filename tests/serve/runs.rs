@@ -323,7 +323,7 @@ fn i9_a_worker_component_does_its_step_inside_of_the_service() {
     let config = json!({"sandbox": {"read": true}, "plugins": [plugin]});
     let service = Service::configured(&config.to_string(), &[]);
     let document = service.folder.path().join("doc.md");
-    std::fs::write(document, "# One\n\n## Two\n").unwrap();
+    fs::write(document, "# One\n\n## Two\n").unwrap();
     let blueprint = |worker: &str| {
         json!({"blueprint": {
             "id": "inside",

@@ -220,9 +220,9 @@ async fn i12_a_claim_whose_operator_goes_away_waits_again() {
     let shop = Shop::new();
     let run = shop.launch(&[ask("plan", json!(""))], &json!({"plan": {}}));
     shop.until(&run, "attempt.dispatched").await;
-    let token = CancellationToken::new();
+    let (token, tenant) = (CancellationToken::new(), tenant());
     {
-        let gone = shop.runs.claim(&tenant(), "plan", WAIT_MS, &token);
+        let gone = shop.runs.claim(&tenant, "plan", WAIT_MS, &token);
         tokio::select! {
             biased;
             claimed = gone => panic!("at once: {claimed:?}"),
