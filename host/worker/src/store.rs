@@ -331,7 +331,7 @@ pub trait Store: Send + Sync {
     ) -> Result<Admitted, WorkerError>;
 
     /// Closes an attempt as failed, with the reason: an open one, or one whose submit could not be
-    /// projected under a strict policy.
+    /// projected under a strict policy. What its flow has taken already stays as it is.
     ///
     /// # Errors
     ///

@@ -30,7 +30,10 @@ impl Service {
         Ok(self.store.open_runs()?)
     }
 
-    /// Writes the files of a run again from the store, after a start; answers what could not be.
+    /// Writes the files of a run again from the store, after a start; answers what could not be. Under
+    /// a strict policy an attempt whose file is refused has failed, unless its flow has gone on with
+    /// it: the stop may have come between its submit and that judgement. A run's folder that is gone
+    /// says nothing of a file that was there.
     ///
     /// # Errors
     ///
@@ -40,6 +43,9 @@ impl Service {
         for id in self.store.attempts(&run.id)? {
             let attempt = self.store.attempt(id)?;
             if let Some(reason) = self.project(&attempt)? {
+                if run.launch.check_policy == CheckPolicy::Strict && self.root(&run.id).is_some() {
+                    self.refuse(&attempt, &reason)?;
+                }
                 warnings.extend(self.lacking(&attempt, Admitted::Again, &reason)?);
             }
         }
@@ -80,6 +86,11 @@ impl Service {
         })
     }
 
+    fn refuse(&self, attempt: &Attempt, reason: &str) -> Result<(), WorkerError> {
+        let failure = host_failure("PROJECTION_REFUSED", reason.to_owned());
+        Ok(self.store.fail(attempt.id, &failure)?)
+    }
+
     /// What follows from a lacking file, by the run's policy. What was acknowledged before stays as
     /// it is under any.
     pub(super) fn lacking(
@@ -95,8 +106,7 @@ impl Service {
                 Ok(Some(format!("step `{step}` lacks a file: {reason}")))
             }
             (CheckPolicy::Strict, Admitted::First) => {
-                let failure = host_failure("PROJECTION_REFUSED", reason.to_owned());
-                self.store.fail(attempt.id, &failure)?;
+                self.refuse(attempt, reason)?;
                 Err(WorkerError::ProjectionRefused {
                     reason: reason.to_owned(),
                 })

@@ -7,7 +7,7 @@ use tidegate_worker::service::Service;
 use tidegate_worker::store::{RunStatus, SqliteStore, Store as _};
 
 use crate::fixture::code;
-use crate::shop::{Shop, ask, count, me, submit, tenant};
+use crate::shop::{Shop, ask, blueprint, count, me, submit, tenant};
 
 fn nothing(_service: &Service) {}
 
@@ -85,7 +85,7 @@ async fn x5_closing_lets_a_call_end_and_starts_nothing_more() {
         drop(closed);
     });
     assert_eq!(shop.counter.calls(), [("one".to_owned(), 1)]);
-    let refused = json!({"blueprint": crate::shop::blueprint(&[], &json!({}))});
+    let refused = json!({"blueprint": blueprint(&[], &json!({}))});
     assert_eq!(code(shop.try_launch(&me(), refused)), "CLOSED");
     assert!(!shop.has_work("plan").await);
     for open in [&run, &waiting] {
@@ -116,6 +116,27 @@ async fn i10_files_are_there_again_before_a_run_goes_on() {
     assert_eq!(shop.file(&plan.task, "plan.txt"), Some("raw".to_owned()));
     let file = shop.file(&plan.task, "plan.md").unwrap();
     assert!(file.ends_with("\n\nplanned"));
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn i8_i10_what_a_flow_has_taken_is_not_judged_again_at_a_start() {
+    let shop = Shop::new();
+    let nodes = [ask("plan", json!("")), ask("next", json!(""))];
+    let launch = json!({
+        "blueprint": blueprint(&nodes, &json!({"plan": {}, "next": {}})),
+        "work_dir": shop.work_dir(), "check_policy": "strict",
+    });
+    let run = shop.try_launch(&me(), launch).unwrap();
+    shop.done("plan", "taken").await;
+    shop.until(&run, "step.ended").await;
+    shop.remove_files();
+    std::os::unix::fs::symlink("none", format!("{}/workspace", shop.work_dir())).unwrap();
+    let shop = shop.killed(nothing).await;
+    assert_eq!(shop.view(&run).steps[0].attempts[0].state, "completed");
+    let claimed = shop.claim("next").await;
+    assert_eq!(code(shop.submit(&claimed, "x")), "PROJECTION_REFUSED");
+    assert_eq!(shop.ended(&run).await.status, RunStatus::Failed);
 }
 
 #[tokio::test]

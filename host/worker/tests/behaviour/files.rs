@@ -226,6 +226,47 @@ fn io04_a_link_in_the_way_is_never_followed() {
     }
 }
 
+/// Puts a link where the run's files stand.
+#[cfg(unix)]
+fn bar(house: &House) {
+    let root = house.root();
+    if root.exists("workspace") {
+        root.remove_dir_all("workspace").unwrap();
+    }
+    root.create_dir_all("victim").unwrap();
+    root.symlink("victim", "workspace").unwrap();
+}
+
+#[cfg(unix)]
+#[test]
+fn i8_a_strict_policy_fails_a_blocked_step_over_its_file_too() {
+    let house = under(CheckPolicy::Strict);
+    bar(&house);
+    let at = house.dispatch("plan");
+    let blocked = || code(house.submit_as(&at, "no", Some("blocked")));
+    assert_eq!(blocked(), "PROJECTION_REFUSED");
+    assert!(matches!(house.outcome(&at), Outcome::Failed(_)));
+    assert_eq!(blocked(), "ATTEMPT_GONE");
+}
+
+#[cfg(unix)]
+#[test]
+fn i8_i10_a_stop_between_a_submit_and_its_refusal_passes_no_step_without_its_file() {
+    for (policy, fails) in [(CheckPolicy::Warn, false), (CheckPolicy::Strict, true)] {
+        let house = under(policy);
+        let at = house.dispatch("plan");
+        house.submit(&at, "kept").unwrap();
+        bar(&house);
+        let house = house.started_again();
+        for run in house.service.open_runs().unwrap() {
+            house.service.attach(&run.id, house.root());
+            assert_eq!(house.service.restore(&run).unwrap().len(), 1);
+        }
+        let failed = matches!(house.outcome(&at), Outcome::Failed(_));
+        assert_eq!(failed, fails, "{policy:?}");
+    }
+}
+
 #[test]
 fn i10_files_are_made_again_from_the_store_at_start() {
     let house = House::new();

@@ -21,6 +21,11 @@ use crate::token::{CredentialDigest, Role, Verb};
 /// States in which an attempt can still be closed.
 pub(super) const OPEN: &str = "state IN ('dispatched', 'staged')";
 
+/// What came of an attempt has not gone into its flow, and its run goes on.
+const UNTAKEN: &str = "run IN (SELECT id FROM runs WHERE ended = 0) AND NOT EXISTS (
+    SELECT 1 FROM journal j
+    WHERE j.run = attempts.run AND j.place = attempts.place AND j.value IS NOT NULL)";
+
 pub(super) fn create_run(
     connection: &Connection,
     run: &Run,
@@ -313,7 +318,7 @@ pub(super) fn fail(
     let failed = connection.execute(
         &format!(
             "UPDATE attempts SET state = ?2, code = ?3, reason = ?4
-             WHERE id = ?1 AND ({OPEN} OR state = 'completed')"
+             WHERE id = ?1 AND ({OPEN} OR (state IN ('completed', 'blocked') AND {UNTAKEN}))"
         ),
         params![
             attempt.0,
