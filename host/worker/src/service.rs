@@ -40,13 +40,16 @@ pub struct Service {
     store: Arc<dyn Store>,
     /// The open folder of each run, where it has one.
     roots: Mutex<HashMap<String, Arc<Dir>>>,
-    /// The attempt whose files were last written, of each run and step. Held while files are
-    /// written, so that an older attempt never writes over a newer one's.
-    written: Mutex<HashMap<(String, StepKey), u32>>,
+    /// What was last written of each run.
+    written: Mutex<HashMap<String, Arc<Mutex<Written>>>>,
     throttle: Mutex<Throttle>,
     waiting: Waiting,
     body_bytes: usize,
 }
+
+/// The attempt whose files were last written, of each step of one run. Held while files of the run are
+/// written, so that an older attempt never writes over a newer one's.
+type Written = HashMap<StepKey, u32>;
 
 impl fmt::Debug for Service {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,12 +1,12 @@
 //! When files are written: after a submit is durable, and again at start.
 
 use std::io;
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use cap_std::fs::Dir;
 use tidegate_contract::failure::host_failure;
 
-use super::Service;
+use super::{Service, Written};
 use crate::attempt::{Admitted, State};
 use crate::error::WorkerError;
 use crate::projection::{CheckPolicy, FrontMatter, open_folder, write};
@@ -57,13 +57,18 @@ impl Service {
         roots.get(run).map(Arc::clone)
     }
 
+    fn written(&self, run: &str) -> Arc<Mutex<Written>> {
+        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(written.entry(run.to_owned()).or_default())
+    }
+
     /// Writes the files of an attempt that was submitted, unless a newer one of its step has.
     /// Answers why one is lacking.
     pub(super) fn project(&self, attempt: &Attempt) -> Result<Option<String>, WorkerError> {
-        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = (attempt.run.id.clone(), attempt.step.clone());
+        let written = self.written(&attempt.run.id);
+        let mut written = written.lock().unwrap_or_else(PoisonError::into_inner);
         if written
-            .get(&key)
+            .get(&attempt.step)
             .is_some_and(|newest| *newest > attempt.number)
         {
             return Ok(None);
@@ -74,7 +79,7 @@ impl Service {
         let Some(submission) = attempt.submission.as_ref().filter(|_| leaves_output) else {
             return Ok(None);
         };
-        written.insert(key, attempt.number);
+        written.insert(attempt.step.clone(), attempt.number);
         let Some(root) = self.root(&attempt.run.id) else {
             return Ok(Some("the run has no folder for files".to_owned()));
         };
@@ -137,4 +142,28 @@ fn write_files(
     };
     let document = front.document(&submission.body);
     write(&folder, &attempt.step.file_name(), document.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::TryLockError;
+
+    use super::*;
+    use crate::service::BODY_BYTES;
+    use crate::store::SqliteStore;
+
+    #[test]
+    fn x5_runs_write_their_files_without_waiting_for_each_other() {
+        let state = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(state.path()).unwrap();
+        let service = Service::new(Arc::new(store), BODY_BYTES);
+        let (one, two) = (service.written("R-1"), service.written("R-2"));
+        let _writing = one.lock().unwrap();
+        assert!(two.try_lock().is_ok());
+        let same = service.written("R-1");
+        let refused = same.try_lock();
+        assert!(matches!(refused, Err(TryLockError::WouldBlock)));
+        service.ended("R-1", &[]);
+        assert_eq!(service.written.lock().unwrap().len(), 1);
+    }
 }

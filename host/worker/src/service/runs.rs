@@ -168,7 +168,7 @@ impl Service {
         roots.remove(run);
         drop(roots);
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
-        written.retain(|(of, _), _| of != run);
+        written.remove(run);
         drop(written);
         self.waiting.runs.ring(&run.to_owned());
         for attempt in closed {
