@@ -26,7 +26,7 @@ const WRONG: &str = r#"
 /init_ctx | [] | `launch.init_ctx` must be an object
 /work_dir | 1 | `launch.work_dir` must be a text
 /work_dir | "job" | `work_dir` must be a plain absolute path
-/work_dir | "/etc" | `work_dir` is in no folder that runs may work in
+/work_dir | "/etc" | `work_dir` is no folder that runs may work in
 /project_root | "/a/../b" | `project_root` must be a plain absolute path
 /check_policy | "loud" | `launch.check_policy` must be one of `silent`
 /check_policy | "strict" | a strict policy needs

@@ -283,11 +283,13 @@ fn open(state: &TempDir, work: &TempDir, runtime: &Runtime) -> (Runs, Arc<Servic
     let store = Arc::new(SqliteStore::open(state.path()).unwrap());
     let of_service: Arc<SqliteStore> = Arc::clone(&store);
     let service = Arc::new(Service::new(of_service, BODY_BYTES));
+    let tenants = [tenant(), Tenant::new("other").unwrap()];
+    let roots = tenants.map(|tenant| (tenant, work.path().to_owned()));
     let runs = Runs::open(RunsSettings {
         store,
         service: Arc::clone(&service),
         runtime: runtime.clone(),
-        work_roots: WorkRoots::open(&[(tenant(), work.path().to_owned())]).unwrap(),
+        work_roots: WorkRoots::open(&roots).unwrap(),
         base_url: "http://127.0.0.1:7420".to_owned(),
     });
     (runs.unwrap(), service)
