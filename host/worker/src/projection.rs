@@ -1,12 +1,12 @@
 //! Files of a run: where they stand, what is in them, and how one is written (SPEC I8).
 //!
 //! The store is the truth and these are copies for whoever reads files: renamed into place, so that
-//! no reader sees half of one, and never synced, since they are made again at start. Deliberately
-//! absent: paths. All is below an open folder, and no link is followed.
+//! no reader sees half of one, and synced once their run ends, since those of an open one are made
+//! again at start. Deliberately absent: paths. All is below an open folder, and no link is followed.
 
 use std::io::{self, Write as _};
 
-use cap_fs_ext::DirExt as _;
+use cap_fs_ext::{DirExt as _, FollowSymlinks, OpenOptionsFollowExt as _, OpenOptionsSyncExt as _};
 use cap_std::fs::{Dir, OpenOptions};
 use serde::{Deserialize, Serialize};
 use tidegate_sandbox::ambient;
@@ -146,6 +146,32 @@ pub fn write(folder: &Dir, name: &str, bytes: &[u8]) -> io::Result<()> {
             // A leftover is harmless: nothing reads it.
             drop(folder.remove_file(&new));
         })
+}
+
+/// Brings files of a folder below `root` to the disk, and all the folders down to it.
+///
+/// # Errors
+///
+/// What the system said; also where one is missing or a link.
+pub fn sync(root: &Dir, segments: &[String], names: &[&str]) -> io::Result<()> {
+    let mut folders = Vec::new();
+    let mut folder = root.try_clone()?;
+    for segment in segments {
+        let below = folder.open_dir_nofollow(segment)?;
+        folders.push(folder);
+        folder = below;
+    }
+    let mut options = OpenOptions::new();
+    // Whatever has taken its place since: nothing is waited for.
+    options.read(true).follow(FollowSymlinks::No).nonblock(true);
+    for name in names {
+        folder.open_with(name, &options)?.sync_all()?;
+    }
+    folders.push(folder);
+    for folder in folders.iter().rev() {
+        folder.open(".")?.sync_all()?;
+    }
+    Ok(())
 }
 
 /// What stands above the body in a step's file.

@@ -32,7 +32,7 @@ use crate::error::{StoreError, WorkerError};
 use crate::part::{AUDIT, PartName};
 use crate::service::Service;
 use crate::step::StepKey;
-use crate::store::{Run, RunStatus, SqliteStore};
+use crate::store::{Files, Run, RunStatus, SqliteStore};
 use crate::work_roots::WorkRoots;
 use plan::Plan;
 
@@ -202,10 +202,10 @@ impl Runs {
     /// `NotFound` when the tenant has no such run; else `Store`.
     pub fn cancel(&self, tenant: &Tenant, run: &str) -> Result<RunStatus, WorkerError> {
         let record = self.shared.store.record(tenant, run)?;
-        let closed = self
-            .shared
-            .store
-            .finish_run(run, RunStatus::Cancelled, None)?;
+        let closed =
+            self.shared
+                .store
+                .finish_run(run, RunStatus::Cancelled, (None, Files::Unsynced))?;
         let Some(closed) = closed else {
             return Ok(self.shared.store.record(tenant, run)?.status);
         };

@@ -24,7 +24,7 @@ mod records;
 mod sqlite;
 
 pub use records::{Access, Event, Kept, Reach, Reading, RunStatus};
-pub(crate) use records::{AttemptRecord, Claim, RunRecord};
+pub(crate) use records::{AttemptRecord, Claim, Files, RunRecord};
 pub use sqlite::{EVENTS, SqliteStore};
 
 /// The largest system prompt or directive.

@@ -17,7 +17,7 @@ use super::journal::{Count, RunJournal, UnderWay};
 use super::launch::LaunchRequest;
 use super::plan::Plan;
 use crate::error::WorkerError;
-use crate::store::{Run, RunStatus};
+use crate::store::{Files, Run, RunStatus};
 
 /// How large the result of a run may be: what one call may give at most.
 const RESULT: JsonBounds = JsonBounds {
@@ -140,7 +140,10 @@ fn fault(error: &CallError) -> Value {
 impl Shared {
     /// Keeps how a run ended, unless it has ended already.
     fn finish(&self, run: &str, status: RunStatus, outcome: Value) -> Result<(), WorkerError> {
-        if let Some(closed) = self.store.finish_run(run, status, Some(outcome))? {
+        // Its steps are over, so that no file comes after these.
+        let files = self.service.sync(run)?;
+        let end = (Some(outcome), files);
+        if let Some(closed) = self.store.finish_run(run, status, end)? {
             self.service.ended(run, &closed);
         }
         Ok(())
@@ -173,9 +176,32 @@ impl Shared {
         Ok(open("work_dir", &run.launch.work_dir)?.or(project))
     }
 
+    /// Makes the files of runs again that ended shortly before a crash, or were given up.
+    fn restore_ended(&self) -> Result<(), WorkerError> {
+        for run in self.store.unsynced_runs()? {
+            match self.root(&run) {
+                Ok(Some(root)) => self.service.attach(&run.id, root),
+                Ok(None) => {}
+                Err(error) => {
+                    tracing::warn!("a run that has ended is without its folder: {error}");
+                    continue;
+                }
+            }
+            for warning in self.service.restore(&run)? {
+                tracing::warn!("{warning}");
+            }
+            if self.service.sync(&run.id)? == Files::Synced {
+                self.store.synced(&run.id)?;
+            }
+            self.service.ended(&run.id, &[]);
+        }
+        Ok(())
+    }
+
     /// The runs that are open in the store, with their folders attached and their files made again. A
     /// run that can't be read ends as failed.
     pub(super) fn take_up(&self) -> Result<Vec<TakenUp>, WorkerError> {
+        self.restore_ended()?;
         let mut plans = Vec::new();
         for record in self.store.open_records()? {
             let run = record.run;

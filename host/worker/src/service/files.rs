@@ -9,8 +9,8 @@ use tidegate_contract::failure::host_failure;
 use super::{Service, Written};
 use crate::attempt::{Admitted, State};
 use crate::error::WorkerError;
-use crate::projection::{CheckPolicy, FrontMatter, open_folder, write};
-use crate::store::{Attempt, Part, Run, Submission};
+use crate::projection::{CheckPolicy, FrontMatter, open_folder, sync, write};
+use crate::store::{Attempt, Files, Part, Run, Submission};
 
 impl Service {
     /// Gives a run its open folder, below which its files stand: the opened form of the launch's
@@ -52,6 +52,30 @@ impl Service {
         Ok(warnings)
     }
 
+    /// Sees to it that the files of a run outlive a crash of the machine.
+    pub(crate) fn sync(&self, run: &str) -> Result<Files, WorkerError> {
+        for id in self.store.attempts(run)? {
+            let attempt = self.store.attempt(id)?;
+            let launch = &attempt.run.launch;
+            if launch.work_dir.is_none() && launch.project_root.is_none() {
+                return Ok(Files::Synced);
+            }
+            let Some(root) = self.root(run) else {
+                return Ok(Files::Unsynced);
+            };
+            if !leaves_output(attempt.state) {
+                continue;
+            }
+            let parts = self.store.parts(id)?;
+            if let Err(error) = sync_files(&root, &attempt, &parts) {
+                let kind = error.kind();
+                tracing::warn!("the files of a run may not outlive a crash: {kind}");
+                return Ok(Files::Unsynced);
+            }
+        }
+        Ok(Files::Synced)
+    }
+
     pub(super) fn root(&self, run: &str) -> Option<Arc<Dir>> {
         let roots = self.roots.lock().unwrap_or_else(PoisonError::into_inner);
         roots.get(run).map(Arc::clone)
@@ -75,8 +99,8 @@ impl Service {
         }
         // What stands in the store now; a skipped step leaves no output, and so no file.
         let attempt = self.store.attempt(attempt.id)?;
-        let leaves_output = matches!(attempt.state, State::Completed | State::Blocked);
-        let Some(submission) = attempt.submission.as_ref().filter(|_| leaves_output) else {
+        let submission = attempt.submission.as_ref();
+        let Some(submission) = submission.filter(|_| leaves_output(attempt.state)) else {
             return Ok(None);
         };
         written.insert(attempt.step.clone(), attempt.number);
@@ -118,6 +142,19 @@ impl Service {
             }
         }
     }
+}
+
+fn leaves_output(state: State) -> bool {
+    matches!(state, State::Completed | State::Blocked)
+}
+
+fn sync_files(root: &Dir, attempt: &Attempt, parts: &[Part]) -> io::Result<()> {
+    let folder = attempt.run.folder(&attempt.step, attempt.number);
+    let own = attempt.unfit.is_none().then(|| attempt.step.file_name());
+    let parts = parts.iter().filter(|part| part.unfit.is_none());
+    let mut names: Vec<&str> = parts.map(|part| part.name.as_str()).collect();
+    names.extend(own.as_deref());
+    sync(root, &folder, &names)
 }
 
 /// The parts first: whoever waits for the step's own file finds them there.

@@ -83,6 +83,15 @@ impl Reach {
     }
 }
 
+/// Whether the files of a run outlive a crash of the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Files {
+    /// They do.
+    Synced,
+    /// Nobody knows: they are made again at the next start.
+    Unsynced,
+}
+
 /// By what an attempt is found.
 #[derive(Clone, Copy, Debug)]
 pub enum Access {

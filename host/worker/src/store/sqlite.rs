@@ -20,8 +20,8 @@ use tidegate_contract::Failure;
 use tidegate_sandbox::ambient;
 
 use super::{
-    Access, Admission, Attempt, AttemptId, Kept, NewAttempt, Output, Part, Run, RunStatus, Staged,
-    Store, Submission,
+    Access, Admission, Attempt, AttemptId, Files, Kept, NewAttempt, Output, Part, Run, RunStatus,
+    Staged, Store, Submission,
 };
 use crate::attempt::Admitted;
 use crate::error::{StoreError, WorkerError};
@@ -95,7 +95,11 @@ impl Store for SqliteStore {
     fn end_run(&self, run: &str) -> Result<Vec<AttemptId>, StoreError> {
         let run = run.to_owned();
         self.writer.write(move |connection| {
-            let closed = flows::finish(connection, &run, (RunStatus::Cancelled, None))?;
+            let closed = flows::finish(
+                connection,
+                &run,
+                (RunStatus::Cancelled, None, Files::Unsynced),
+            )?;
             Ok(closed.unwrap_or_default())
         })
     }

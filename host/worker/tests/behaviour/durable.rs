@@ -118,6 +118,29 @@ async fn i10_files_are_there_again_before_a_run_goes_on() {
     assert!(file.ends_with("\n\nplanned"));
 }
 
+#[tokio::test]
+async fn i10_files_of_a_run_that_has_ended_are_made_again_unless_they_have_reached_the_disk() {
+    for is_lost in [true, false] {
+        let shop = Shop::new();
+        let run = shop.launch(&[ask("plan", json!(""))], &json!({"plan": {}}));
+        let plan = shop.claim("plan").await;
+        shop.stage(&plan, "plan.txt", "raw").unwrap();
+        shop.submit(&plan, "planned").unwrap();
+        assert_eq!(shop.ended(&run).await.status, RunStatus::Completed);
+        let path = shop.state.path().join("worker.sqlite3");
+        // A crash of the machine, as the database and the folder tell of it.
+        let crash = move |_service: &Service| {
+            let database = rusqlite::Connection::open(path).unwrap();
+            let lose = "UPDATE runs SET files_synced = 0 WHERE ?1";
+            database.execute(lose, [is_lost]).unwrap();
+        };
+        shop.remove_files();
+        let shop = shop.killed(crash).await;
+        let made = ["plan.txt", "plan.md"].map(|name| shop.file(&plan.task, name).is_some());
+        assert_eq!(made, [is_lost; 2]);
+    }
+}
+
 #[cfg(unix)]
 #[tokio::test]
 async fn i8_i10_what_a_flow_has_taken_is_not_judged_again_at_a_start() {
@@ -200,6 +223,8 @@ async fn i10_a_step_costs_two_commits_and_a_submit_one() {
 
     let before = commits(&shop);
     let run = shop.launch(&[ask("plan", json!(""))], &json!({"plan": {}}));
+    // Writes that come at once may share a commit.
+    shop.until(&run, "attempt.dispatched").await;
     let claimed = shop.claim("plan").await;
     let (claimed_at, claim) = (commits(&shop), 1);
     shop.submit(&claimed, "x").unwrap();

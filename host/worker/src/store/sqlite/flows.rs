@@ -8,7 +8,8 @@ use tidegate_contract::json::{self as strict_json, JsonBounds};
 use tidegate_sandbox::ambient;
 
 use super::super::{
-    AttemptId, AttemptRecord, Claim, Kept, NewAttempt, Reach, RunRecord, RunStatus, sha256_hex,
+    AttemptId, AttemptRecord, Claim, Files, Kept, NewAttempt, Reach, Run, RunRecord, RunStatus,
+    sha256_hex,
 };
 use super::writes::{self, OPEN, to_json};
 use super::{events, kept, reads};
@@ -22,13 +23,19 @@ use crate::token::CredentialDigest;
 pub(super) fn finish(
     connection: &Connection,
     run: &str,
-    (status, outcome): (RunStatus, Option<&Value>),
+    (status, outcome, files): (RunStatus, Option<&Value>, Files),
 ) -> Result<Option<Vec<AttemptId>>, StoreError> {
     let outcome = outcome.map(to_json).transpose()?;
     let ended = connection.execute(
-        "UPDATE runs SET ended = 1, status = ?2, outcome = ?3, ended_ms = ?4
+        "UPDATE runs SET ended = 1, status = ?2, outcome = ?3, ended_ms = ?4, files_synced = ?5
          WHERE id = ?1 AND ended = 0",
-        params![run, status.word(), outcome, kept(ambient::now_ms())],
+        params![
+            run,
+            status.word(),
+            outcome,
+            kept(ambient::now_ms()),
+            files == Files::Synced
+        ],
     )?;
     if ended == 0 {
         let known = connection.query_row("SELECT 1 FROM runs WHERE id = ?1", [run], |_| Ok(()));
@@ -60,6 +67,18 @@ pub(super) fn open(connection: &Connection) -> Result<Vec<RunRecord>, StoreError
     let query = "SELECT id AS run_id, tenant, task, launch, status, plan, outcome, created_ms,
              ended_ms FROM runs WHERE ended = 0 AND plan IS NOT NULL ORDER BY rowid";
     reads::rows(connection, query, [], record_of)
+}
+
+/// Runs that are flows and have ended, whose files may not be there after a crash of the machine.
+pub(super) fn unsynced(connection: &Connection) -> Result<Vec<Run>, StoreError> {
+    let query = "SELECT id AS run_id, tenant, task, launch FROM runs
+         WHERE ended = 1 AND files_synced = 0 AND plan IS NOT NULL ORDER BY rowid";
+    reads::rows(connection, query, [], reads::run_of)
+}
+
+pub(super) fn synced(connection: &Connection, run: &str) -> Result<(), StoreError> {
+    connection.execute("UPDATE runs SET files_synced = 1 WHERE id = ?1", [run])?;
+    Ok(())
 }
 
 fn record_of(row: &Row<'_>) -> Result<RunRecord, StoreError> {

@@ -6,7 +6,7 @@ use serde_json::Value;
 use tidegate_contract::Tenant;
 
 use super::super::{
-    AttemptId, AttemptRecord, Claim, Event, Kept, NewAttempt, Run, RunRecord, RunStatus,
+    AttemptId, AttemptRecord, Claim, Event, Files, Kept, NewAttempt, Run, RunRecord, RunStatus,
 };
 use super::{SqliteStore, events, flows, writes};
 use crate::attempt::Close;
@@ -30,11 +30,12 @@ impl SqliteStore {
         &self,
         run: &str,
         status: RunStatus,
-        outcome: Option<Value>,
+        (outcome, files): (Option<Value>, Files),
     ) -> Result<Option<Vec<AttemptId>>, StoreError> {
         let run = run.to_owned();
-        self.writer
-            .write(move |connection| flows::finish(connection, &run, (status, outcome.as_ref())))
+        self.writer.write(move |connection| {
+            flows::finish(connection, &run, (status, outcome.as_ref(), files))
+        })
     }
 
     /// Keeps an attempt that a flow dispatches, in one commit with the start of its step.
@@ -65,6 +66,18 @@ impl SqliteStore {
 
     pub(crate) fn open_records(&self) -> Result<Vec<RunRecord>, StoreError> {
         self.read(flows::open)
+    }
+
+    /// Runs that have ended and whose files may not have outlived a crash of the machine.
+    pub(crate) fn unsynced_runs(&self) -> Result<Vec<Run>, StoreError> {
+        self.read(flows::unsynced)
+    }
+
+    /// Notes that the files of a run that has ended outlive a crash of the machine.
+    pub(crate) fn synced(&self, run: &str) -> Result<(), StoreError> {
+        let run = run.to_owned();
+        self.writer
+            .write(move |connection| flows::synced(connection, &run))
     }
 
     pub(crate) fn attempt_records(&self, run: &str) -> Result<Vec<AttemptRecord>, StoreError> {
