@@ -245,9 +245,15 @@ impl Acknowledged {
             (run.to_owned(), step.to_owned(), number.parse().unwrap())
         };
         match words.as_slice() {
-            ["launch", run] => drop(self.launched.insert((*run).to_owned())),
-            ["part", run, step, number] => drop(self.parts.insert(attempt(run, step, number))),
-            ["submit", run, step, number] => drop(self.submits.insert(attempt(run, step, number))),
+            ["launch", run] => assert!(self.launched.insert((*run).to_owned()), "twice: {line}"),
+            ["part", run, step, number] => {
+                let is_new = self.parts.insert(attempt(run, step, number));
+                assert!(is_new, "twice: {line}");
+            }
+            ["submit", run, step, number] => {
+                let is_new = self.submits.insert(attempt(run, step, number));
+                assert!(is_new, "twice: {line}");
+            }
             _ => assert_eq!(line, "", "a line that no child writes"),
         }
     }
@@ -329,6 +335,9 @@ fn check_run(house: &House, said: &Acknowledged, view: &RunView) {
             .iter()
             .filter(|attempt| attempt.state == "completed");
         assert_eq!(completed.count(), 1, "{run} {step}");
+        let acknowledged = said.submits.iter();
+        let acknowledged = acknowledged.filter(|(of, at, _)| of == run && at == step);
+        assert!(acknowledged.count() <= 1, "twice: {run} {step}");
         for attempt in attempts {
             let key = (run.clone(), step.to_owned(), attempt.attempt);
             if said.submits.contains(&key) {
