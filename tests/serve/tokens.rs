@@ -213,3 +213,19 @@ fn i2_one_folder_is_kept_in_by_one_service() {
         output.stderr
     );
 }
+
+#[test]
+fn i2_where_other_machines_reach_the_service_its_counts_want_a_token() {
+    let (observer, entry) = fresh(&["--role", "observer"]);
+    let (unknown, _) = fresh(&[]);
+    let entries = [entry];
+    let service = over(&entries, &["--listen", "0.0.0.0:0"]);
+    let ask = |token: &str| service.send(&Request::get("/metrics").bearer(token));
+    service
+        .send(&Request::get("/metrics"))
+        .is(401, "UNAUTHORIZED");
+    ask(&unknown).is(401, "UNAUTHORIZED");
+    ask(&observer).is(200, "");
+    let here = over(&entries, &[]);
+    here.send(&Request::get("/metrics")).is(200, "");
+}

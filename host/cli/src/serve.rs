@@ -154,6 +154,7 @@ async fn serve(arguments: &ServeArguments, stopping: CancellationToken) -> anyho
         print::warning(&format!("{resumed} runs go on where they stood"));
     }
     let door = Arc::new(Door {
+        at,
         runtime: runtime.clone(),
         service,
         runs: runs.clone(),

@@ -1,7 +1,7 @@
 //! What every request of the service shares, and the way of one through it: refused head, Host and
 //! Origin, route, count.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -29,6 +29,8 @@ use super::tokens::Holder;
 
 /// The service, as its routes see it.
 pub(super) struct Door {
+    /// Where the service listens.
+    pub(super) at: SocketAddr,
     pub(super) runtime: Runtime,
     pub(super) service: Arc<Service>,
     pub(super) runs: Runs,

@@ -3,9 +3,10 @@
 
 use std::sync::Arc;
 
-use axum::extract::State;
+use axum::extract::{Request, State};
 use axum::response::{IntoResponse as _, Response};
 use http::header::HeaderValue;
+use tidegate_worker::token::Verb;
 
 use super::answer;
 use super::door::Door;
@@ -28,10 +29,16 @@ pub(super) async fn ready(State(door): State<Arc<Door>>) -> Response {
     live().await
 }
 
-/// `GET /metrics`.
-pub(super) async fn metrics(State(door): State<Arc<Door>>) -> Response {
+/// `GET /metrics`. Where other machines reach the service, whoever may read runs may read it.
+pub(super) async fn metrics(
+    State(door): State<Arc<Door>>,
+    request: Request,
+) -> Result<Response, Refused> {
+    if !door.at.ip().is_loopback() {
+        door.holder(&request, Verb::Read)?;
+    }
     let format = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
-    answer::with_type(answer::text(door.metrics.text()), format)
+    Ok(answer::with_type(answer::text(door.metrics.text()), format))
 }
 
 /// `GET /v1/openapi.json`.

@@ -136,7 +136,7 @@ pub(super) const ROUTES: [Route; 18] = [
     Route {
         method: "get",
         path: "/metrics",
-        statuses: &[200],
+        statuses: &[200, 401, 429],
         handler: || get(health::metrics),
     },
     Route {
