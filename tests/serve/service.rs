@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::process::{Child, Command};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -48,8 +48,13 @@ impl Service {
     ) -> Self {
         fs::write(folder.path().join("serve.yaml"), config).unwrap();
         let kept = state.path().to_str().unwrap().to_owned();
-        let all = ["serve", "--config", "serve.yaml", "--listen", "127.0.0.1:0"];
-        let all = [&all[..], &["--state", &kept], options].concat();
+        let all = ["serve", "--config", "serve.yaml", "--state", &kept];
+        let listen: &[&str] = if options.contains(&"--listen") {
+            &[]
+        } else {
+            &["--listen", "127.0.0.1:0"]
+        };
+        let all = [&all[..], listen, options].concat();
         let command = command(folder.path(), &all, &[]);
         Self::spawn(command, Arc::new(folder), Arc::new(state))
     }
@@ -76,9 +81,11 @@ impl Service {
             said.lock().unwrap().push_str(&line);
             assert!(read > 0, "it did not start: {}", said.lock().unwrap());
             if let Some(address) = line.trim().strip_prefix("listening on http://") {
-                break address.parse().unwrap();
+                break address.parse::<SocketAddr>().unwrap();
             }
         };
+        // A test asks on the loopback, wherever the service listens.
+        let address = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), address.port());
         let more = Arc::clone(&said);
         thread::spawn(move || {
             for line in lines.lines().map_while(Result::ok) {
