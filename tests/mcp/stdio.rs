@@ -211,6 +211,46 @@ async fn mc05_a_flood_without_an_end_is_not_held_and_harms_no_other_server() {
     lives(&runtime).await;
 }
 
+#[tokio::test]
+async fn mc05_a_server_that_asks_without_reading_is_given_up() {
+    let (_server, runtime) = plain();
+    for method in ["ping", "roots/list"] {
+        // More than its pipe holds of answers: it never reads one.
+        let flood = json!({"times": 100_000, "method": method});
+        let before = resident_kib();
+        let unknown = call(&runtime, "pings", flood).await;
+        assert_eq!(unknown["error"]["code"], "OUTCOME_UNKNOWN", "{unknown}");
+        assert!(resident_kib() < before + 32 * 1024, "the flood was held");
+        lives(&runtime).await;
+    }
+}
+
+#[tokio::test]
+async fn mc05_a_server_that_stops_reading_is_given_up() {
+    let (_server, runtime) = plain();
+    lives(&runtime).await;
+    let deaf = tokio::spawn({
+        let runtime = runtime.clone();
+        async move { call(&runtime, "deaf", json!({})).await }
+    });
+    let large = json!({"text": "x".repeat(900_000)});
+    let mut given_up = 0;
+    // Each call is given up by its caller, and would leave its line behind.
+    while !deaf.is_finished() {
+        assert!(given_up < 200, "the server is not given up");
+        given_up += 1;
+        let options = InvokeOptions {
+            deadline_ms: Some(1),
+            ..InvokeOptions::default()
+        };
+        let ended = runtime.invoke(Node::ActMcp, input("echo", &large), options);
+        drop(ended.await.unwrap());
+    }
+    let unknown = deaf.await.unwrap();
+    assert_eq!(unknown["error"]["code"], "OUTCOME_UNKNOWN", "{unknown}");
+    lives(&runtime).await;
+}
+
 fn resident_kib() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status

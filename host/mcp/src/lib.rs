@@ -30,9 +30,11 @@ mod frame;
 mod http;
 mod lines;
 mod link;
+mod questions;
 mod sealed;
 mod server;
 mod stdio;
+mod unsent;
 
 pub use client::Era;
 pub use error::StartError;

@@ -2,7 +2,7 @@
 //!
 //! The reading side is checked by `frame.rs`. The writing side is a bounded channel: whoever owns the
 //! stream drains it. As a server, a peer that asks faster than it reads is not read from: each request
-//! holds a place until its answer is handed over.
+//! holds a place until its answer is handed over. As a client, one that does not read is given up.
 
 use std::collections::HashMap;
 use std::io;
@@ -20,8 +20,11 @@ use serde_json::json;
 use tidegate_contract::Value;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio_util::sync::CancellationToken;
 
 use crate::frame::{Broken, Fault, Frame, Framer, MessageBounds};
+use crate::questions::{Heard, Questions};
+use crate::unsent::Unsent;
 
 /// Bytes that are read at once: as much as a pipe holds by default.
 const READ_BYTES: usize = 64 * 1024;
@@ -80,18 +83,47 @@ impl<R: AsyncRead + Send + Unpin> Reading<R> {
 #[derive(Debug)]
 pub(crate) struct ClientLines<R> {
     reading: Reading<R>,
-    outgoing: Option<mpsc::Sender<Vec<u8>>>,
+    unsent: Option<Unsent>,
+    over: CancellationToken,
+    questions: Questions,
 }
 
 impl<R: AsyncRead + Send + Unpin> ClientLines<R> {
-    pub(crate) fn new(
-        source: R,
-        outgoing: mpsc::Sender<Vec<u8>>,
-        (peer, bounds): (&str, MessageBounds),
-    ) -> Self {
+    pub(crate) fn new(source: R, unsent: Unsent, (peer, bounds): (&str, MessageBounds)) -> Self {
         Self {
             reading: Reading::new(source, peer, bounds),
-            outgoing: Some(outgoing),
+            over: unsent.over(),
+            unsent: Some(unsent),
+            questions: Questions::default(),
+        }
+    }
+
+    fn put(
+        &self,
+        message: &ClientJsonRpcMessage,
+        question: Option<OwnedSemaphorePermit>,
+    ) -> io::Result<()> {
+        let line = line(message)?;
+        match &self.unsent {
+            Some(unsent) => unsent.put(line, question),
+            None => Err(io::ErrorKind::BrokenPipe.into()),
+        }
+    }
+
+    /// What the SDK is to hear of a message; the outer option is none when the connection is over.
+    #[expect(
+        clippy::option_option,
+        reason = "the end of the connection, or a further look at it"
+    )]
+    fn hear(&mut self, message: ServerJsonRpcMessage) -> Option<Option<ServerJsonRpcMessage>> {
+        match self.questions.hear(message) {
+            Heard::HandOn(message) => Some(Some(message)),
+            Heard::Leave => Some(None),
+            Heard::Refuse(refusal, place) => self.put(&refusal, Some(place)).ok().map(|()| None),
+            Heard::Flood => {
+                tracing::warn!("a server asks without reading answers; its connection is closed");
+                None
+            }
         }
     }
 }
@@ -103,14 +135,22 @@ impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleClient> for ClientLine
         &mut self,
         item: ClientJsonRpcMessage,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
-        send(self.outgoing.clone(), item)
+        let question = self.questions.answered(&item);
+        std::future::ready(self.put(&item, question))
     }
 
     async fn receive(&mut self) -> Option<ServerJsonRpcMessage> {
         loop {
-            match self.reading.next().await? {
+            let frame = tokio::select! {
+                biased;
+                () = self.over.cancelled() => return None,
+                frame = self.reading.next() => frame?,
+            };
+            match frame {
                 Frame::Message(message) => {
-                    if let Some(message) = answer(message) {
+                    if let Some(message) = answer(message)
+                        && let Some(message) = self.hear(message)?
+                    {
                         return Some(message);
                     }
                 }
@@ -127,7 +167,7 @@ impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleClient> for ClientLine
     }
 
     async fn close(&mut self) -> io::Result<()> {
-        self.outgoing = None;
+        self.unsent = None;
         Ok(())
     }
 }

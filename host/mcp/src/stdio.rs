@@ -16,8 +16,9 @@ use tokio::task::JoinSet;
 
 use crate::client::{self, Connection, Era};
 use crate::error::StartError;
-use crate::lines::{ClientLines, OUTGOING};
+use crate::lines::ClientLines;
 use crate::link::{self, ConnectSettings, Link, Live};
+use crate::unsent::{Line, Unsent};
 
 /// What a server says on its standard error is logged up to so many bytes, then only read.
 const STDERR_BYTES: usize = 64 * 1024;
@@ -95,10 +96,10 @@ impl StdioServer {
 impl Inner {
     async fn connect(&self, era: Era) -> Result<Live<Carrier>, String> {
         let (child, streams) = self.program.start().map_err(|error| error.to_string())?;
-        let (sender, outgoing) = mpsc::channel(OUTGOING);
+        let (unsent, outgoing) = Unsent::queue();
         let carried = carry(&self.name, streams, outgoing);
         let (stdout, streams) = carried.map_err(|error| error.to_string())?;
-        let lines = ClientLines::new(stdout, sender, (&self.name, self.settings.messages));
+        let lines = ClientLines::new(stdout, unsent, (&self.name, self.settings.messages));
         let connection = Connection::open(lines, era).await?;
         Ok(Live {
             connection,
@@ -111,7 +112,7 @@ impl Inner {
 fn carry(
     name: &str,
     streams: ChildStreams,
-    mut outgoing: mpsc::Receiver<Vec<u8>>,
+    mut outgoing: mpsc::Receiver<Line>,
 ) -> io::Result<(pipe::Receiver, JoinSet<()>)> {
     let mut stdin = pipe::Sender::from_owned_fd(streams.stdin)?;
     let stdout = pipe::Receiver::from_owned_fd(streams.stdout)?;
@@ -119,7 +120,7 @@ fn carry(
     let mut tasks = JoinSet::new();
     tasks.spawn(async move {
         while let Some(line) = outgoing.recv().await {
-            if stdin.write_all(&line).await.is_err() {
+            if stdin.write_all(&line.bytes).await.is_err() {
                 // It has closed its input. What waits for an answer is told by the end of its output.
                 return;
             }

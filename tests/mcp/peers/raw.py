@@ -142,6 +142,13 @@ def call(id, name, arguments):
     elif name == "twice":
         text(id, "first")
         text(id, "second")
+    elif name == "pings":
+        # Its input is not read any more; the pipe ends the loop when nobody reads its output either.
+        for at in range(arguments["times"]):
+            send({"jsonrpc": "2.0", "id": at, "method": arguments["method"]})
+        text(id, "pinged")
+    elif name == "deaf":
+        threading.Event().wait()
     elif name == "asks":
         send({"jsonrpc": "2.0", "id": "q1", "method": "roots/list"})
         send({"jsonrpc": "2.0", "id": "q2", "method": "sampling/createMessage", "params": {

@@ -24,6 +24,7 @@ use tokio_util::sync::CancellationToken;
 use super::events::{Events, TooLong};
 use crate::frame::{self, Broken, Fault, MessageBounds};
 use crate::lines;
+use crate::questions::{Heard, Questions};
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
@@ -32,6 +33,9 @@ const NAME: HeaderName = HeaderName::from_static("mcp-name");
 
 /// The longest of each: the deadline of the call ends it before.
 const LONGEST: Duration = Duration::from_millis(Limits::MAXIMUM.deadline_ms);
+
+/// How long a server may take to hear what needs no answer: nobody waits for that.
+const TELL: Duration = Duration::from_secs(10);
 
 /// How long connecting may take.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -67,7 +71,9 @@ struct Shared {
     session: Mutex<HeaderMap>,
     /// Requests that wait for their answer.
     asked: Mutex<HashMap<RequestId, CancellationToken>>,
-    /// The server knows the connection no longer.
+    /// Requests of the server that wait for theirs.
+    questions: Mutex<Questions>,
+    /// The server knows the connection no longer, or is given up.
     lost: CancellationToken,
 }
 
@@ -84,6 +90,7 @@ impl HttpTransport {
                 taken,
                 session: Mutex::default(),
                 asked: Mutex::default(),
+                questions: Mutex::default(),
                 lost: CancellationToken::new(),
             }),
             incoming,
@@ -108,20 +115,19 @@ impl Transport<RoleClient> for HttpTransport {
             {
                 asked.cancel();
             }
-            match &item {
-                JsonRpcMessage::Request(request) => {
-                    let id = request.id.clone();
-                    let given_up = CancellationToken::new();
-                    lock(&shared.asked).insert(id.clone(), given_up.clone());
-                    let answered = tokio::select! {
-                        answered = shared.ask(&item, &id) => answered,
-                        () = given_up.cancelled() => Ok(()),
-                    };
-                    lock(&shared.asked).remove(&id);
-                    answered
-                }
-                _ => shared.tell(&item).await,
-            }
+            let JsonRpcMessage::Request(request) = &item else {
+                let _place = lock(&shared.questions).answered(&item);
+                return shared.tell(&item).await;
+            };
+            let id = request.id.clone();
+            let given_up = CancellationToken::new();
+            lock(&shared.asked).insert(id.clone(), given_up.clone());
+            let answered = tokio::select! {
+                answered = shared.ask(&item, &id) => answered,
+                () = given_up.cancelled() => Ok(()),
+            };
+            lock(&shared.asked).remove(&id);
+            answered
         }
     }
 
@@ -142,7 +148,8 @@ impl Transport<RoleClient> for HttpTransport {
 impl Shared {
     /// Sends what needs no answer.
     async fn tell(&self, message: &ClientJsonRpcMessage) -> io::Result<()> {
-        let response = self.post(message).await?;
+        let told = tokio::time::timeout(TELL, self.post(message)).await;
+        let response = told.map_err(|_elapsed| io::Error::from(io::ErrorKind::TimedOut))??;
         if !response.status().is_success() {
             tracing::debug!(server = self.target.name, status = %response.status(), "told a server");
         }
@@ -285,7 +292,22 @@ impl Shared {
             }
             other => (other, false),
         };
-        self.hand_on(message).await.map(|()| answers)
+        let heard = lock(&self.questions).hear(message);
+        match heard {
+            Heard::HandOn(message) => self.hand_on(message).await.map(|()| answers),
+            Heard::Leave => Ok(false),
+            Heard::Refuse(refusal, _place) => {
+                // A server that does not hear it has its request unanswered.
+                if let Err(error) = self.tell(&refusal).await {
+                    tracing::debug!(%error, "refusing a request of a server");
+                }
+                Ok(false)
+            }
+            Heard::Flood => {
+                self.lost.cancel();
+                Err(io::Error::other("the server asks without taking answers"))
+            }
+        }
     }
 
     async fn fail(&self, id: &RequestId, fault: Fault) -> io::Result<()> {
