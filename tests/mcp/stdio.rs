@@ -387,6 +387,30 @@ async fn ex05_what_a_server_has_started_ends_with_it() {
 }
 
 #[tokio::test]
+async fn ex05_a_server_that_left_its_process_group_is_ended_without_waiting_for_it() {
+    let (server, runtime) = plain();
+    let said = call(&runtime, "leave", json!({})).await;
+    let pid = said["content"].as_str().unwrap().to_owned();
+    let (dropped, waiting) = std::sync::mpsc::channel();
+    // Not a task: a drop that blocks would hold up the end of the test as well.
+    let threads = tokio::runtime::Handle::current();
+    std::thread::spawn(move || {
+        let _entered = threads.enter();
+        drop((runtime, server));
+        dropped.send(()).unwrap();
+    });
+    let ended = waiting.recv_timeout(std::time::Duration::from_secs(20));
+    assert!(ended.is_ok(), "the drop waits for a process that lives");
+    for _ in 0..2_000 {
+        if !Path::new("/proc").join(&pid).exists() {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    panic!("{pid} is still there");
+}
+
+#[tokio::test]
 async fn m3_pictures_and_links_of_a_real_server_become_references() {
     let (_server, runtime) = plain();
     let said = call(&runtime, "pictures", json!({})).await;

@@ -3,7 +3,8 @@
 //! A program is found once and run by the path that was found. It is as trusted as its operator: it
 //! runs as the host's user, unconfined. What it does not get is the host's environment (only
 //! [`INHERITED`] and what is given by name), its descriptors, and its process group: the group is
-//! killed when the handle is dropped. A process that leaves the group is not caught.
+//! killed when the handle is dropped, and the program itself wherever it is. What it started and what
+//! left the group is not caught.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -12,6 +13,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Child;
+use std::thread::{Builder, sleep};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
@@ -25,6 +27,9 @@ pub const INHERITED: [&str; 6] = ["HOME", "LANG", "LC_ALL", "PATH", "TMPDIR", "U
 
 /// How often a child that was asked to end is looked at.
 const TICK: Duration = Duration::from_millis(5);
+
+/// How long a child that was killed is looked at: one that the kernel holds for longer is left to it.
+const REAP_WITHIN: Duration = Duration::from_secs(10);
 
 /// A program that was found, with all that it is started with.
 #[derive(Clone)]
@@ -149,7 +154,7 @@ pub struct ChildStreams {
     pub stderr: OwnedFd,
 }
 
-/// A child that runs. Dropping it kills its process group.
+/// A child that runs. Dropping it kills it and its process group, and waits for neither.
 #[derive(Debug)]
 pub struct RunningChild {
     /// None once it has been reaped: then its number may be another process's.
@@ -166,7 +171,7 @@ impl RunningChild {
         let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         let runs = || matches!(waitid(WaitId::Pid(self.group), look), Ok(None));
         while runs() && Instant::now() < until {
-            std::thread::sleep(TICK);
+            sleep(TICK);
         }
         drop(self);
     }
@@ -183,9 +188,25 @@ impl Drop for RunningChild {
             // The group may be empty already.
             Ok(()) | Err(_) => {}
         }
-        match child.wait() {
-            // Killed: there is nothing more to do for it.
-            Ok(_) | Err(_) => {}
+        // It may have left its group.
+        match child.kill() {
+            // It may have ended already.
+            Ok(()) | Err(_) => {}
         }
+        if let Ok(None) = child.try_wait() {
+            let thread = Builder::new().name("reaping".to_owned());
+            // Whoever drops it may be driving others. Without a thread it stays a dead entry of the
+            // system's table until the host ends.
+            drop(thread.spawn(move || reap(child)));
+        }
+    }
+}
+
+fn reap(mut child: Child) {
+    let until = Instant::now() + REAP_WITHIN;
+    while let Ok(None) = child.try_wait()
+        && Instant::now() < until
+    {
+        sleep(TICK);
     }
 }

@@ -139,6 +139,10 @@ def call(id, name, arguments):
     elif name == "child":
         child = subprocess.Popen(["sleep", "600"], stdin=subprocess.DEVNULL)
         text(id, f"{os.getpid()} {child.pid}")
+    elif name == "leave":
+        # The group of whoever started this process is in the same session.
+        os.setpgid(0, os.getpgid(os.getppid()))
+        text(id, str(os.getpid()))
     elif name == "twice":
         text(id, "first")
         text(id, "second")
