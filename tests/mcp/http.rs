@@ -2,13 +2,13 @@
 
 use http::HeaderMap;
 use serde_json::{Value, json};
-use tidegate::{Injection, McpRegistry, Network, Runtime, Secret};
-use tidegate_contract::{NetworkGrant, NetworkRule};
+use tidegate::{Injection, McpBlob, McpRegistry, McpToolResult, Network, Runtime, Secret};
+use tidegate_contract::{Content, NetworkGrant, NetworkRule, Part, Reference};
 use tidegate_mcp::{
     ConnectSettings, Era, HttpEndpoint, HttpServer, MessageBounds, Sealed, StartError,
 };
 
-use super::scripted::{ask, invoke, over};
+use super::scripted::{Scripted, ask, invoke, over};
 use crate::support::server::{Answer, Request, Server};
 
 fn endpoint(url: &str) -> HttpEndpoint {
@@ -229,6 +229,48 @@ async fn s7_a_secret_goes_to_its_origin_and_into_no_result() {
     let thrown = ask(&runtime, invoke("read", &json!({}))).await.unwrap_err();
     assert_eq!(thrown.code(), "SECRET_IN_RESULT");
     assert!(!thrown.to_string().contains("swordfish"));
+}
+
+#[tokio::test]
+async fn s7_a_secret_in_the_kind_of_a_reference_is_thrown_away_as_well() {
+    let held = "text/swordfish-42".to_owned();
+    let reference = || Reference {
+        uri: "urn:x".to_owned(),
+        media_type: Some(held.clone()),
+        digest: None,
+    };
+    let part = Part::Reference {
+        reference: reference(),
+    };
+    for (at, result) in [
+        McpToolResult {
+            references: Some(vec![reference()]),
+            ..McpToolResult::default()
+        },
+        McpToolResult {
+            content: Some(Content::Parts(vec![part])),
+            ..McpToolResult::default()
+        },
+        McpToolResult {
+            blobs: vec![McpBlob {
+                media_type: Some(held.clone()),
+                ..McpBlob::default()
+            }],
+            ..McpToolResult::default()
+        },
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let secret = Secret::new("swordfish-42".to_owned()).unwrap();
+        let client = Sealed::new(Scripted::giving(Ok(result)), vec![secret]);
+        let servers = McpRegistry::default();
+        drop(servers.register("files", client).unwrap());
+        let runtime = over(&servers, &["mcp=files"]);
+        let thrown = ask(&runtime, invoke("read", &json!({}))).await;
+        let thrown = thrown.expect_err(&at.to_string());
+        assert_eq!(thrown.code(), "SECRET_IN_RESULT", "{at}");
+    }
 }
 
 #[tokio::test]

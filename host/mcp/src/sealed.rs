@@ -1,7 +1,7 @@
 //! A server that is given secrets: what it says with one of them in it is thrown away (SPEC S7).
 
 use tidegate::{BoxFuture, CancellationToken, McpClient, McpError, McpPage, McpToolResult, Secret};
-use tidegate_contract::{Content, JsonObject, Part};
+use tidegate_contract::{Content, JsonObject, Part, Reference};
 
 /// A client whose answers must not hold any of these secrets.
 #[derive(Debug)]
@@ -25,6 +25,18 @@ impl<C> Sealed<C> {
         self.secrets.iter().any(|secret| secret.is_in_value(value))
     }
 
+    fn shows_any<const N: usize>(&self, texts: [Option<&String>; N]) -> bool {
+        texts.into_iter().flatten().any(|text| self.shows(text))
+    }
+
+    fn is_in_reference(&self, reference: &Reference) -> bool {
+        self.shows_any([
+            Some(&reference.uri),
+            reference.media_type.as_ref(),
+            reference.digest.as_ref(),
+        ])
+    }
+
     fn is_shown_by(&self, result: &McpToolResult) -> bool {
         let in_content = match &result.content {
             None => false,
@@ -33,16 +45,19 @@ impl<C> Sealed<C> {
             Some(Content::Parts(parts)) => parts.iter().any(|part| match part {
                 Part::Text { text } => self.shows(text),
                 Part::Json { data } => self.shows_value(data),
-                Part::Reference { reference } => self.shows(&reference.uri),
+                Part::Reference { reference } => self.is_in_reference(reference),
             }),
         };
         let values = result.structured_content.iter().chain(&result.error);
-        let mut uris = result.references.iter().flatten();
-        let mut blobs = result.blobs.iter().filter_map(|blob| blob.uri.as_deref());
+        let mut references = result.references.iter().flatten();
+        let mut blobs = result.blobs.iter();
         in_content
             || values.into_iter().any(|value| self.shows_value(value))
-            || uris.any(|reference| self.shows(&reference.uri))
-            || blobs.any(|uri| self.shows(uri))
+            || references.any(|reference| self.is_in_reference(reference))
+            || blobs.any(|blob| {
+                let texts = [blob.uri.as_ref(), blob.media_type.as_ref()];
+                self.shows_any(texts)
+            })
     }
 }
 
