@@ -121,9 +121,10 @@ async fn post(service: &McpHttpService, headers: &[(&str, &str)], body: &str) ->
     for (name, value) in headers {
         request = request.header(*name, *value);
     }
-    let request = request
+    let mut request = request
         .body(Full::new(Bytes::from(body.to_owned())))
         .unwrap();
+    request.extensions_mut().insert(Caller::default());
     let response = service.handle(request).await;
     let status = response.status().as_u16();
     let body = response.into_body().collect().await.unwrap().to_bytes();
@@ -155,6 +156,51 @@ async fn mc11_another_host_or_origin_is_refused_before_a_tool_runs() {
         assert_eq!(answered, status, "{host} {origin:?}: {body}");
         let listed = body["result"]["tools"].as_array().map(Vec::len);
         assert_eq!(listed, (status == 200).then_some(2), "{body}");
+    }
+}
+
+#[tokio::test]
+async fn mc11_another_host_or_origin_is_refused_before_its_body_is_read() {
+    let service = server().over_http(HttpSettings::default());
+    for (host, origin) in [
+        ("evil.example", None),
+        ("localhost", Some("http://evil.example")),
+    ] {
+        let mut headers = vec![("host", host)];
+        headers.extend(origin.map(|origin| ("origin", origin)));
+        let (status, said) = post(&service, &headers, "{").await;
+        assert_eq!(status, 403, "{host}: {said}");
+        let mut request = Request::post("/mcp").header("host", host);
+        if let Some(origin) = origin {
+            request = request.header("origin", origin);
+        }
+        // It never ends.
+        let body = Full::new(Bytes::from("{")).with_trailers(std::future::pending());
+        let mut request = request.body(body).unwrap();
+        request.extensions_mut().insert(Caller::default());
+        let response = service.handle(request).await;
+        assert_eq!(response.status(), 403, "{host}");
+    }
+}
+
+#[tokio::test]
+async fn m5_a_door_that_does_not_say_who_calls_serves_nothing() {
+    let service = server().over_http(HttpSettings::default());
+    for (host, status) in [("localhost", 500), ("evil.example", 403)] {
+        let request = Request::post("/mcp")
+            .header("host", host)
+            .header("content-type", "application/json")
+            .header("accept", "application/json, text/event-stream")
+            .header("mcp-protocol-version", "2025-11-25")
+            .body(Full::new(Bytes::from(LIST)))
+            .unwrap();
+        let response = service.handle(request).await;
+        assert_eq!(response.status(), status);
+        let body = response.into_body().collect().await.unwrap().to_bytes();
+        assert!(
+            !String::from_utf8_lossy(&body).contains("fragile"),
+            "{body:?}"
+        );
     }
 }
 

@@ -1,14 +1,15 @@
 //! Serving over HTTP (streamable HTTP), as a service that a door mounts.
 //!
 //! Each request stands for itself: there are no sessions, and answers are JSON. Who calls is told by
-//! the door: a [`Caller`](tidegate::Caller) in the extensions of the request. A request from a page of another origin, or
-//! under another host's name, is refused before anything of it is read (CASES MC11).
+//! the door: a [`Caller`] in the extensions of the request. A request from a page of another origin, or
+//! under another host's name, is refused before anything of its body is read (CASES MC11).
 
 use std::convert::Infallible;
 use std::fmt::Display;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use http::request::Parts;
 use http::{Method, Request, Response, StatusCode};
 use http_body::Body;
 use http_body_util::combinators::BoxBody;
@@ -16,6 +17,7 @@ use http_body_util::{BodyExt as _, Full, Limited};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::json;
+use tidegate::Caller;
 use tidegate_contract::json;
 use tokio_util::sync::CancellationToken;
 
@@ -88,7 +90,8 @@ impl McpServer {
 pub type AnswerBody = BoxBody<Bytes, Infallible>;
 
 impl McpHttpService {
-    /// Answers one request. A [`Caller`](tidegate::Caller) in its extensions is who calls.
+    /// Answers one request. The [`Caller`] in its extensions is who calls; without one the door is
+    /// broken, and serves nothing.
     ///
     /// The body is checked before the SDK reads it: its size, its depth, keys that come twice, numbers
     /// that would be rounded.
@@ -103,6 +106,14 @@ impl McpHttpService {
             let request = Request::from_parts(head, Full::new(Bytes::new()));
             return self.service.handle(request).await;
         }
+        if let Some(refused) = self.refused(&head).await {
+            return refused;
+        }
+        if head.extensions.get::<Caller>().is_none() {
+            tracing::error!("a door for MCP does not say who calls");
+            let reason = "the host does not know who calls";
+            return refusal(StatusCode::INTERNAL_SERVER_ERROR, -32603, reason);
+        }
         let limit_bytes = self.bounds.bytes;
         let Ok(body) = Limited::new(body, limit_bytes).collect().await else {
             let reason = format!("the body can't be read, or is longer than {limit_bytes} bytes");
@@ -116,6 +127,17 @@ impl McpHttpService {
         self.service
             .handle(Request::from_parts(head, Full::new(body)))
             .await
+    }
+
+    /// The SDK's answer to another host's name or another origin. It judges the head of each request
+    /// before its method, so it is asked with one that it does not serve.
+    async fn refused(&self, head: &Parts) -> Option<Response<AnswerBody>> {
+        let mut asked = Request::new(Full::new(Bytes::new()));
+        *asked.method_mut() = Method::OPTIONS;
+        asked.uri_mut().clone_from(&head.uri);
+        asked.headers_mut().clone_from(&head.headers);
+        let answer = self.service.handle(asked).await;
+        (answer.status() != StatusCode::METHOD_NOT_ALLOWED).then_some(answer)
     }
 }
 
