@@ -180,6 +180,52 @@ async fn ou09_what_is_no_answer_fails_the_one_call() {
 }
 
 #[tokio::test]
+async fn mc05_a_server_that_asks_without_taking_answers_is_given_up() {
+    let server = Server::start(|request| {
+        let message = body(request);
+        let id = message["id"].clone();
+        match message["method"].as_str() {
+            Some("initialize") => Answer::json(&json!({"jsonrpc": "2.0", "id": id, "result": {
+                "protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
+                "serverInfo": {"name": "x", "version": "1"}}})),
+            Some("tools/call") => {
+                let pings = (0..17).map(|at| {
+                    let ping = json!({"jsonrpc": "2.0", "id": at, "method": "ping"});
+                    format!("data: {ping}\n\n")
+                });
+                events(pings.collect()).hang()
+            }
+            Some("notifications/initialized") => Answer::status(202),
+            // An answer of the host.
+            _ => Answer::silence(),
+        }
+    });
+    let settings = ConnectSettings {
+        era: Era::Handshake,
+        ..ConnectSettings::default()
+    };
+    let runtime = runtime(endpoint(&server.origin()), settings);
+    let unknown = call(&runtime).await;
+    assert_eq!(unknown["error"]["code"], "OUTCOME_UNKNOWN", "{unknown}");
+}
+
+#[tokio::test]
+async fn ou09_a_call_without_a_connection_was_not_sent() {
+    let server = legacy(|_, id| Answer::json(&said(id, "hello")).close());
+    let settings = ConnectSettings {
+        era: Era::Handshake,
+        ..ConnectSettings::default()
+    };
+    let runtime = runtime(endpoint(&server.origin()), settings);
+    assert_eq!(call(&runtime).await["content"], "hello");
+    // The protocol stays open, and nobody listens any more.
+    drop(server);
+    let failed = call(&runtime).await;
+    assert_eq!(failed["status"], "failed", "{failed}");
+    assert_eq!(failed["error"]["code"], "MCP_UNAVAILABLE", "{failed}");
+}
+
+#[tokio::test]
 async fn m4_a_forgotten_session_is_unknown_once_and_made_anew() {
     let server = legacy(|request, id| {
         if request.number < 4 {

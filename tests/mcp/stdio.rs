@@ -343,6 +343,28 @@ async fn mc07_a_cancel_that_crosses_the_answer_gives_one_outcome() {
 }
 
 #[tokio::test]
+async fn m2_a_discovery_that_passes_its_deadline_is_taken_back() {
+    let server = peer(&[], &[("LISTING", "late")], ConnectSettings::default());
+    let runtime = runtime(&server);
+    lives(&runtime).await;
+    let options = InvokeOptions {
+        deadline_ms: Some(50),
+        ..InvokeOptions::default()
+    };
+    let discover = json!({"operation": "discover"});
+    let late = runtime.invoke(Node::ActMcp, discover, options).await;
+    assert_eq!(late.unwrap_err().code(), "LIMIT_DEADLINE");
+    let mut said = Value::Null;
+    for _ in 0..1_000 {
+        said = call(&runtime, "given_up", json!({})).await["content"].take();
+        if said == "1" {
+            break;
+        }
+    }
+    assert_eq!(said, "1", "the server was told");
+}
+
+#[tokio::test]
 async fn ex04_a_server_has_the_variables_of_the_list_and_its_own() {
     let server = peer(
         &[],

@@ -3,19 +3,24 @@
 mod base64;
 mod content;
 
+use std::io;
+
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, ClientCapabilities, ClientConfig, ClientRequest,
     Implementation, ListToolsRequest, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
     ServerResult,
 };
-use rmcp::service::{PeerRequestOptions, RunningService};
+use rmcp::service::{PeerRequestOptions, RequestHandle, RunningService};
 use rmcp::transport::Transport;
 use rmcp::{
     ClientHandler, ClientLifecycleMode, Peer, RoleClient, ServiceError, serve_client_with_lifecycle,
 };
 use tidegate::{CancellationToken, McpError, McpPage, McpTool, McpToolResult};
 use tidegate_contract::{JsonObject, Value};
+use tokio::runtime::Handle;
+use tokio::sync::oneshot::error::RecvError;
 
+use crate::error::NotSent;
 use crate::frame::Fault;
 use crate::lines;
 
@@ -103,22 +108,52 @@ pub(crate) async fn list_tools(
         extensions: rmcp::model::Extensions::default(),
     });
     let asked = peer.send_request_with_option(request, PeerRequestOptions::no_options());
-    let mut handle = asked.await.map_err(failed)?;
+    let mut asked = Asked {
+        handle: Some(asked.await.map_err(failed)?),
+        tasks: Handle::current(),
+    };
     let answer = tokio::select! {
         biased;
-        answer = &mut handle.rx => answer,
-        () = cancel.cancelled() => {
-            if handle.cancel(None).await.is_err() {
-                // The connection is over, and the request with it.
-            }
-            return Err(McpError::Cancelled);
-        }
+        answer = asked.answer() => answer,
+        () = cancel.cancelled() => return Err(McpError::Cancelled),
     };
     match answer {
         Ok(Ok(ServerResult::ListToolsResult(page))) => Ok(self::page(page)),
         Ok(Ok(_other)) => Err(no_answer("the answer is no list of tools")),
         Ok(Err(error)) => Err(failed(error)),
         Err(_closed) => Err(failed(ServiceError::TransportClosed)),
+    }
+}
+
+/// A request whose answer is awaited. Dropped before, it is given up, and the server is told.
+struct Asked {
+    handle: Option<RequestHandle<RoleClient>>,
+    tasks: Handle,
+}
+
+impl Asked {
+    async fn answer(&mut self) -> Result<Result<ServerResult, ServiceError>, RecvError> {
+        let handle = self.handle.as_mut();
+        let answer = match handle {
+            Some(handle) => (&mut handle.rx).await,
+            None => Ok(Err(ServiceError::TransportClosed)),
+        };
+        self.handle = None;
+        answer
+    }
+}
+
+impl Drop for Asked {
+    fn drop(&mut self) {
+        let Some(handle) = self.handle.take() else {
+            return;
+        };
+        drop(self.tasks.spawn(async move {
+            if let Err(error) = handle.cancel(None).await {
+                // The connection is over, and the request with it.
+                tracing::debug!(%error, "giving up a request");
+            }
+        }));
     }
 }
 
@@ -171,7 +206,7 @@ fn no_answer(reason: &str) -> McpError {
 }
 
 /// Once a request was handed over nobody knows how far it came, so a broken connection is one that
-/// may have had an effect.
+/// may have had an effect, unless the transport says that nothing was sent.
 fn failed(error: ServiceError) -> McpError {
     match error {
         ServiceError::McpError(error) => match lines::fault_of(&error) {
@@ -186,8 +221,20 @@ fn failed(error: ServiceError) -> McpError {
         },
         ServiceError::UnexpectedResponse => no_answer("the answer is none to this request"),
         ServiceError::Cancelled { .. } => McpError::Cancelled,
+        ServiceError::TransportSend(error) if was_not_sent(&*error.error) => {
+            McpError::Unavailable {
+                reason: error.to_string(),
+            }
+        }
         other => McpError::Broken {
             reason: other.to_string(),
         },
     }
+}
+
+fn was_not_sent(error: &(dyn std::error::Error + 'static)) -> bool {
+    let carried = error
+        .downcast_ref::<io::Error>()
+        .and_then(io::Error::get_ref);
+    carried.is_some_and(<dyn std::error::Error + Send + Sync>::is::<NotSent>)
 }

@@ -1,7 +1,8 @@
-//! Why a server can't be what the operator says.
+//! Why a server can't be what the operator says, or was asked nothing.
 
 use thiserror::Error;
 use tidegate_sandbox::SandboxError;
+use tidegate_sandbox::egress::EgressError;
 
 /// Why a server can't be asked, before it is.
 #[derive(Debug, Error)]
@@ -22,4 +23,15 @@ pub enum StartError {
     /// Its address is none of http or https.
     #[error("the url must be http or https, with a host and without user information")]
     Url,
+}
+
+/// Nothing of a request left the host.
+#[derive(Debug, Error)]
+pub(crate) enum NotSent {
+    /// Its address is not granted.
+    #[error("the URL is not granted")]
+    Url,
+    /// There was no connection.
+    #[error(transparent)]
+    Connection(EgressError),
 }

@@ -13,6 +13,7 @@ import threading
 OUT = sys.stdout.buffer
 held = []
 late = {}
+given_up = []
 
 
 def raw(line):
@@ -50,6 +51,8 @@ def listing(id, params):
         if at < 4:
             page["nextCursor"] = str(at + 1)
         answer(id, page)
+    elif mode == "late":
+        late[id] = "late"
     elif mode == "no-schema":
         answer(id, {"tools": [{"name": "bare"}]})
     else:
@@ -151,6 +154,8 @@ def call(id, name, arguments):
         for at in range(arguments["times"]):
             send({"jsonrpc": "2.0", "id": at, "method": arguments["method"]})
         text(id, "pinged")
+    elif name == "given_up":
+        text(id, str(len(given_up)))
     elif name == "deaf":
         threading.Event().wait()
     elif name == "asks":
@@ -188,6 +193,7 @@ def main():
         elif method == "notifications/cancelled":
             # A strict peer would not; this one answers all the same.
             other = params["requestId"]
+            given_up.append(other)
             text(other, late.pop(other, "late"))
 
 

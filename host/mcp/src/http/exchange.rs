@@ -22,6 +22,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::events::{Events, TooLong};
+use crate::error::NotSent;
 use crate::frame::{self, Broken, Fault, MessageBounds};
 use crate::lines;
 use crate::questions::{Heard, Questions};
@@ -194,7 +195,7 @@ impl Shared {
     async fn post(&self, message: &ClientJsonRpcMessage) -> io::Result<Response<ResponseBody>> {
         let target = &self.target;
         let permitted = target.egress.check("POST", &target.url);
-        let permitted = permitted.map_err(|_refusal| io::Error::other("the URL is not granted"))?;
+        let permitted = permitted.map_err(|_refusal| io::Error::other(NotSent::Url))?;
         let mut headers = target.headers.clone();
         headers.extend(lock(&self.session).clone());
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -212,7 +213,7 @@ impl Shared {
             header_bytes: Limits::DEFAULT.http_header_bytes,
         };
         let sent = target.egress.send(permitted, headers, body, bounds).await;
-        sent.map_err(failed)
+        sent.map_err(not_sent)
     }
 
     /// Reads a body that is one message; none when it is too long.
@@ -349,6 +350,18 @@ fn describe(message: &ClientJsonRpcMessage, headers: &mut HeaderMap) {
         && let Ok(name) = HeaderValue::from_str(&call.params.name)
     {
         headers.insert(NAME, name);
+    }
+}
+
+/// What becomes of a request without the head of an answer.
+fn not_sent(error: EgressError) -> io::Error {
+    match error {
+        EgressError::Denied(_)
+        | EgressError::Dns
+        | EgressError::Refused
+        | EgressError::ConnectTimeout
+        | EgressError::Tls(_) => io::Error::other(NotSent::Connection(error)),
+        _ => failed(error),
     }
 }
 
