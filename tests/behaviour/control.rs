@@ -5,8 +5,8 @@ use tidegate::flow::{FlowError, Surroundings};
 use tidegate::{CancellationToken, InvokeOptions, Runtime, RuntimeOptions};
 use tidegate_contract::JsonObject;
 
-use super::acting::{Told, flow_of};
-use super::agents::{Doubles, asked, asking};
+use super::acting::{Told, flow_of, shown};
+use super::agents::{Doubles, asked, asking, run_with};
 
 fn at(path: &str) -> Value {
     json!({ "$path": path })
@@ -189,4 +189,99 @@ async fn i11_nodes_run_as_deeply_as_they_may_nest() {
         output = output[format!("f{at}")][0].take();
     }
     assert_eq!(output, json!({"deep": 1}));
+}
+
+/// What a run comes to that may hold so many bytes.
+async fn holding(flow: &Value, context_bytes: usize) -> Result<Value, String> {
+    let flow = flow_of(json!({
+        "id": "a", "flow": flow, "limits": {"context_bytes": context_bytes},
+    }));
+    let ended = run_with(&flow, &Doubles::default(), None, &mut Told::default()).await;
+    ended.map_err(|error| shown(&error))
+}
+
+fn passed(name: &str, bytes: usize) -> Result<Value, String> {
+    Err(format!(
+        "`{name}` does not fit the context: the contexts of the run grow past context_bytes = {bytes}"
+    ))
+}
+
+#[tokio::test]
+async fn c8_what_a_run_holds_is_bounded_to_the_byte() {
+    // Two bytes of the empty context, ten of the value and one of its key.
+    let assign = json!({"assign": {"$.a": "12345678"}});
+    let context = json!({"a": "12345678"});
+    assert_eq!(holding(&assign, 14).await, Ok(context.clone()));
+    assert_eq!(holding(&assign, 13).await, Ok(context));
+    let name = "$.a of the assign at 0";
+    assert_eq!(holding(&assign, 12).await, passed(name, 12));
+    // It is the end of the run, whatever stands around it.
+    let caught = trying(&assign, &json!({"seq": []}));
+    let name = "$.a of the assign at 0.0";
+    assert_eq!(holding(&caught, 12).await, passed(name, 12));
+}
+
+#[tokio::test]
+async fn c8_a_small_flow_can_not_copy_a_value_without_end() {
+    const MIB: usize = 1024 * 1024;
+    let big = json!({"assign": {"$.big": "x".repeat(64 * 1024)}});
+    let copies = |count: usize| {
+        let copy = |copy: usize| (format!("$.c{copy}"), at("$.big"));
+        Value::Object((0..count).map(copy).collect())
+    };
+    let assign = json!({"assign": copies(1_000)});
+    let ended = holding(&json!({"seq": [big, assign]}), MIB).await;
+    assert_eq!(ended, passed("$.c14 of the assign at 0.1", MIB));
+    // So with lanes that hold it all at once, and with the outputs of those that ended.
+    let lane =
+        json!({"seq": [{"assign": {"$.copy": at("$.big")}}, asking("w", "echo", &json!(1))]});
+    for join in ["all", "all_settled", "any"] {
+        let items: Vec<u32> = (0..32).collect();
+        let fanout = json!({"fanout": {
+            "name": "f", "items": items, "bind": "i", "join": join, "concurrency": 32, "body": lane,
+        }});
+        let ended = holding(&json!({"seq": [big, fanout]}), MIB)
+            .await
+            .unwrap_err();
+        assert!(
+            ended.ends_with("grow past context_bytes = 1048576"),
+            "{join}: {ended}"
+        );
+    }
+    let fresh = json!({"loop": {
+        "name": "l", "state": at("$.big"), "done": false, "max_iterations": 20,
+        "bind": {"$lit": {}}, "body": {"assign": copies(15)},
+    }});
+    let ended = holding(&json!({"seq": [big, fresh]}), MIB).await;
+    assert_eq!(ended, passed("$.c13 of the assign at 0.1[0]", MIB));
+}
+
+#[tokio::test]
+async fn c8_what_is_replaced_or_thrown_away_is_given_back() {
+    let kib = "x".repeat(1024);
+    let body = json!({"seq": [
+        {"assign": {"$.a.b": kib, "$.c": kib}},
+        asking("step", "echo", &json!(kib)),
+        trying(&json!({"assign": {"$.c": kib, "$.new": kib}}), &json!({"seq": []})),
+        trying(
+            &json!({"seq": [{"assign": {"$.lost": kib}}, asking("no", "fail", &json!({}))]}),
+            &json!({"seq": []}),
+        ),
+        {"fanout": {
+            "name": "f", "items": [kib, kib], "bind": "i", "join": "any", "concurrency": 1,
+            "body": {"assign": {"$.out": at("$.i")}},
+        }},
+    ]});
+    let again = |turns: u32| {
+        json!({"loop": {
+            "name": "l", "state": kib, "update": at("$.l"), "body": body,
+            "done": false, "max_iterations": turns,
+        }})
+    };
+    // What one iteration needs is enough for many.
+    let bytes = 12 * 1024;
+    for turns in [2, 500] {
+        let words = format!("loop `l` is not done after max_iterations = {turns}");
+        assert_eq!(holding(&again(turns), bytes).await, Err(words));
+    }
 }

@@ -25,6 +25,7 @@
 
 mod act;
 mod arithmetic;
+mod budget;
 mod check;
 mod comparison;
 mod error;

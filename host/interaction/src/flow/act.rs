@@ -8,6 +8,7 @@ use tidegate_contract::{
 };
 use tokio_util::sync::CancellationToken;
 
+use super::budget::Charge;
 use super::error::FlowError;
 use super::place::Place;
 use super::run::{Lane, Run, StepEnd};
@@ -23,6 +24,8 @@ pub(super) struct Begun<'r> {
     step: &'r Step,
     place: Place,
     input: Value,
+    /// What the input takes while the step runs.
+    _held: Charge,
     lanes: Vec<u32>,
     cancel: CancellationToken,
 }
@@ -49,7 +52,11 @@ impl<'a> Run<'a> {
             Err(_) if lane.cancel.is_cancelled() => return Err(FlowError::cancelled(&name)),
             value => value?,
         };
+        let mut held = lane.charge.another();
+        let charged = held.take(&input, 0);
+        charged.map_err(|source| FlowError::context(&name, source))?;
         Ok(Begun {
+            _held: held,
             name,
             step,
             place,

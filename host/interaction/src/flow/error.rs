@@ -169,6 +169,8 @@ impl FlowError {
         match self {
             Self::Invalid(_) | Self::Journal { .. } => true,
             Self::Call { source, .. } => matches!(source, CallError::Closed),
+            // What of it is left hangs on what else runs at the moment.
+            Self::Context { source, .. } => matches!(source, EvaluateError::Context { .. }),
             _ => false,
         }
     }

@@ -22,6 +22,12 @@ pub enum EvaluateError {
         /// The limit.
         limit_bytes: usize,
     },
+    /// What the run holds in its context passes the flow's limit.
+    #[error("the contexts of the run grow past context_bytes = {limit_bytes}")]
+    Context {
+        /// The limit.
+        limit_bytes: usize,
+    },
     /// The outputs of a fanout's lanes pass the flow's limit together.
     #[error("the outputs of the lanes are more than gathered_bytes = {limit_bytes}")]
     Lanes {

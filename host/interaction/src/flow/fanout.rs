@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::act::unreadable;
+use super::budget::Charge;
 use super::error::FlowError;
 use super::evaluate::{self, EvaluateError};
 use super::graph::lower;
@@ -24,7 +25,7 @@ impl<'a> Run<'a> {
         place: &Place,
     ) -> Result<(), FlowError> {
         let name = lane.named(fanout.name.as_str());
-        let items = self.items(&name, fanout, lane)?;
+        let (items, held) = self.items(&name, fanout, lane)?;
         let winner = self.winner_before(&name, place).await?;
         let lanes = Lanes {
             run: self,
@@ -33,6 +34,7 @@ impl<'a> Run<'a> {
             place,
         };
         let ended = lanes.run(items, winner).await;
+        drop(held);
         let output = match ended {
             Ok(output) => output,
             Err(error) if fanout.join == Join::All => {
@@ -57,9 +59,19 @@ impl<'a> Run<'a> {
         lane.map(Some).ok_or_else(|| unreadable(name))
     }
 
-    fn items(&self, name: &str, fanout: &Fanout, lane: &Lane<'_>) -> Result<Vec<Value>, FlowError> {
+    /// The items, and what they take until their lanes have ended.
+    fn items(
+        &self,
+        name: &str,
+        fanout: &Fanout,
+        lane: &Lane<'_>,
+    ) -> Result<(Vec<Value>, Charge), FlowError> {
         let at = format!("{name}.items");
-        let items = match self.value(&at, &fanout.items, lane)? {
+        let items = self.value(&at, &fanout.items, lane)?;
+        let mut held = lane.charge.another();
+        let charged = held.take(&items, 0);
+        charged.map_err(|source| FlowError::context(&at, source))?;
+        let items = match items {
             Value::Array(items) => items,
             other => {
                 let source = EvaluateError::Type {
@@ -71,7 +83,7 @@ impl<'a> Run<'a> {
             }
         };
         if u32::try_from(items.len()).is_ok_and(|items| items <= fanout.max_items) {
-            return Ok(items);
+            return Ok((items, held));
         }
         Err(FlowError::Items {
             name: name.to_owned(),
@@ -106,6 +118,7 @@ impl Lanes<'_, '_, '_> {
             first: None,
             failed: None,
             fatal: None,
+            held: self.around.charge.another(),
             left_bytes: limits.gathered_bytes,
             limit_bytes: limits.gathered_bytes,
         };
@@ -157,15 +170,18 @@ impl Lanes<'_, '_, '_> {
         lanes.push(at);
         let mut bound = Lane {
             scope: Scope::over(&self.around.scope),
+            charge: self.around.charge.another(),
             cancel: cancel.clone(),
             lanes: lanes.clone(),
         };
-        bound.write(name, &Path::key(self.fanout.bind.as_str()), item)?;
+        // The items are held as a whole.
+        bound.put(name, &Path::key(self.fanout.bind.as_str()), item)?;
         if let Some(index) = &self.fanout.index {
             bound.write(name, &Path::key(index.as_str()), number.into())?;
         }
         let mut lane = Lane {
             scope: Scope::over(&bound.scope),
+            charge: self.around.charge.another(),
             cancel,
             lanes,
         };
@@ -199,6 +215,8 @@ struct Ends {
     failed: Option<(usize, FlowError)>,
     /// An error that is not for the join to judge.
     fatal: Option<FlowError>,
+    /// What of the outputs waits to be written.
+    held: Charge,
     left_bytes: usize,
     limit_bytes: usize,
 }
@@ -216,7 +234,12 @@ impl Ends {
 
     fn take(&mut self, number: usize, end: Result<Value, FlowError>) {
         match (self.join, end) {
-            (Join::Race, end) | (Join::Any, end @ Ok(_)) => self.first = Some(end),
+            (Join::Race, end) | (Join::Any, end @ Ok(_)) => {
+                if let Ok(output) = &end {
+                    self.hold(output);
+                }
+                self.first = Some(end);
+            }
             (Join::All, Ok(output)) => self.add(number, output),
             (Join::AllSettled, Ok(output)) => {
                 let status = ("status".to_owned(), Value::from("success"));
@@ -244,8 +267,16 @@ impl Ends {
                 self.fatal = Some(FlowError::context(&self.name, source));
             }
         }
+        self.hold(&output);
         if let Some(place) = self.outputs.get_mut(number) {
             *place = output;
+        }
+    }
+
+    fn hold(&mut self, output: &Value) {
+        if let Err(source) = self.held.take(output, 0) {
+            let error = FlowError::context(&self.name, source);
+            self.fatal.get_or_insert(error);
         }
     }
 

@@ -30,6 +30,9 @@ pub struct FlowLimits {
     /// Bytes that one expression copies out of the context, and bytes of the outputs of one fanout
     /// together. Default 32 MiB, more than any node takes.
     pub gathered_bytes: usize,
+    /// Bytes of JSON that one run holds at once: its context, what lanes and `try` write over it, and
+    /// the items, inputs and outputs that wait. Default 64 MiB.
+    pub context_bytes: usize,
     /// Steps of one graph, and lanes of a fanout that says nothing else, that run at once. Default 8.
     /// The others wait in the flow, where no deadline runs yet and no place of the runtime's queue is
     /// taken.
@@ -41,6 +44,7 @@ impl Default for FlowLimits {
         Self {
             nodes: 256,
             gathered_bytes: 32 * MIB,
+            context_bytes: 64 * MIB,
             concurrency: 8,
         }
     }
@@ -63,6 +67,7 @@ impl FlowLimits {
     pub const MAXIMUM: Self = Self {
         nodes: 1024,
         gathered_bytes: 64 * MIB,
+        context_bytes: 512 * MIB,
         concurrency: 1024,
     };
 
@@ -76,6 +81,7 @@ impl FlowLimits {
         for (name, value, maximum) in [
             ("nodes", self.nodes, most.nodes),
             ("gathered_bytes", self.gathered_bytes, most.gathered_bytes),
+            ("context_bytes", self.context_bytes, most.context_bytes),
             ("concurrency", self.concurrency, most.concurrency),
         ] {
             if value == 0 || value > maximum {
@@ -100,6 +106,7 @@ mod tests {
         let least = FlowLimits {
             nodes: 1,
             gathered_bytes: 1,
+            context_bytes: 1,
             concurrency: 1,
         };
         for fit in [
@@ -109,6 +116,7 @@ mod tests {
             FlowLimits {
                 nodes: most.nodes - 1,
                 gathered_bytes: most.gathered_bytes - 1,
+                context_bytes: most.context_bytes - 1,
                 concurrency: most.concurrency - 1,
             },
         ] {
@@ -125,6 +133,15 @@ mod tests {
                 "gathered_bytes",
                 FlowLimits {
                     gathered_bytes,
+                    ..least
+                },
+            );
+        }
+        for context_bytes in [0, most.context_bytes + 1] {
+            check(
+                "context_bytes",
+                FlowLimits {
+                    context_bytes,
                     ..least
                 },
             );

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde::Deserialize;
+use serde_json::map::Entry;
 use serde_json::{Map, Value};
 use thiserror::Error;
 
@@ -106,7 +107,8 @@ impl Path {
         if self.segments.is_empty() && !value.is_object() {
             return Err(occupied());
         }
-        set(&self.segments, context, value).ok_or_else(occupied)
+        let replaced = set(&self.segments, context, value);
+        replaced.map(drop).map_err(|Occupied| occupied())
     }
 
     /// Whether the way leads through a list.
@@ -118,6 +120,15 @@ impl Path {
     /// The way from another place to this one, where that is on the way.
     pub(super) fn within(&self, other: &Self) -> Option<&[Segment]> {
         self.segments.strip_prefix(other.segments.as_slice())
+    }
+
+    /// The bytes of its keys.
+    pub(super) fn bytes(&self) -> usize {
+        let bytes = |segment: &Segment| match segment {
+            Segment::Key(key) => key.len(),
+            Segment::Index(_) => 0,
+        };
+        self.segments.iter().map(bytes).sum()
     }
 
     /// The way from the root.
@@ -136,23 +147,31 @@ pub(super) fn get<'a>(segments: &[Segment], value: &'a Value) -> Option<&'a Valu
         })
 }
 
-/// Writes a value to the end of a way; `None` when something that is no object stands on it.
-pub(super) fn set(segments: &[Segment], context: &mut Value, value: Value) -> Option<()> {
+/// Something that is no object stands on the way.
+pub(super) struct Occupied;
+
+/// Writes a value to the end of a way and gives what it replaced, if something was there.
+pub(super) fn set(
+    segments: &[Segment],
+    context: &mut Value,
+    value: Value,
+) -> Result<Option<Value>, Occupied> {
     let mut place = context;
+    let mut was_there = true;
     for segment in segments {
         let Segment::Key(key) = segment else {
-            return None;
+            return Err(Occupied);
         };
         if place.is_null() {
             *place = Value::Object(Map::new());
         }
-        place = place
-            .as_object_mut()?
-            .entry(key.as_str())
-            .or_insert(Value::Null);
+        let object = place.as_object_mut().ok_or(Occupied)?;
+        let entry = object.entry(key.as_str());
+        was_there = matches!(entry, Entry::Occupied(_));
+        place = entry.or_insert(Value::Null);
     }
-    *place = value;
-    Some(())
+    let replaced = std::mem::replace(place, value);
+    Ok(was_there.then_some(replaced))
 }
 
 impl TryFrom<String> for Path {

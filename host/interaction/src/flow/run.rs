@@ -8,6 +8,7 @@ use tidegate_contract::{CallError, Failure, JsonObject};
 use tokio_util::sync::CancellationToken;
 
 use super::act::unreadable;
+use super::budget::Charge;
 use super::error::FlowError;
 use super::evaluate::{self, EvaluateError};
 use super::expression::Expression;
@@ -59,8 +60,13 @@ impl Flow {
         around: Surroundings<'_>,
     ) -> Result<(Option<Value>, Value), FlowError> {
         self.check_input(&input)?;
+        let context = self.context(input);
+        let mut charge = Charge::of(self.limits.context_bytes);
+        let charged = charge.take(&context, 0);
+        charged.map_err(|source| FlowError::context("init", source))?;
         let mut lane = Lane {
-            scope: Scope::of(self.context(input)),
+            scope: Scope::of(context),
+            charge,
             cancel: around.options.cancel.clone(),
             lanes: Vec::new(),
         };
@@ -106,6 +112,8 @@ pub(super) struct Run<'a> {
 /// One line of nodes that come one after the other: the flow itself, or one item of a fanout.
 pub(super) struct Lane<'s> {
     pub(super) scope: Scope<'s>,
+    /// What the scope's own layer holds.
+    pub(super) charge: Charge,
     /// Ends what runs in this lane.
     pub(super) cancel: CancellationToken,
     /// The lanes that it stands in, outermost first, itself the last.
@@ -171,18 +179,23 @@ impl<'a> Run<'a> {
     ) -> Result<(), FlowError> {
         let mut inner = Lane {
             scope: Scope::over(&lane.scope),
+            charge: lane.charge.another(),
             cancel: lane.cancel.clone(),
             lanes: lane.lanes.clone(),
         };
         let ended = self.node(&attempt.body, &mut inner, place.child(0)).await;
-        let own = inner.scope.into_own();
+        let Lane { scope, charge, .. } = inner;
+        let own = scope.into_own();
         match ended {
             Ok(()) => {
-                lane.scope.absorb(own);
+                let replaced = lane.scope.absorb(own);
+                lane.charge.absorb(charge);
+                lane.charge.give_back(replaced);
                 Ok(())
             }
             Err(error) if error.is_final() || lane.cancel.is_cancelled() => Err(error),
             Err(error) => {
+                drop((own, charge));
                 let Catch { r#as, body } = &attempt.catch;
                 lane.write(r#as.as_str(), &Path::key(r#as.as_str()), error.report())?;
                 self.node(body, lane, place.child(1)).await
@@ -197,13 +210,14 @@ impl<'a> Run<'a> {
         place: &Place,
     ) -> Result<(), FlowError> {
         let at = |path: &Path| format!("{path} of the assign at {place}");
-        let values = places.iter().map(|(path, expression)| {
+        let mut values = Vec::new();
+        for (path, expression) in places {
             let value = self.value(&at(path), expression, lane)?;
-            Ok((path, value))
-        });
-        let values: Vec<_> = values.collect::<Result<_, FlowError>>()?;
+            lane.charge_for(&at(path), path, &value)?;
+            values.push((path, value));
+        }
         for (path, value) in values {
-            lane.write(&at(path), path, value)?;
+            lane.put(&at(path), path, value)?;
         }
         Ok(())
     }
@@ -297,8 +311,24 @@ impl Lane<'_> {
     }
 
     pub(super) fn write(&mut self, name: &str, to: &Path, value: Value) -> Result<(), FlowError> {
+        self.charge_for(name, to, &value)?;
+        self.put(name, to, value)
+    }
+
+    /// Takes what a value needs, before it is written.
+    fn charge_for(&mut self, name: &str, to: &Path, value: &Value) -> Result<(), FlowError> {
+        let charged = self.charge.take(value, to.bytes());
+        charged.map_err(|source| FlowError::context(name, source))
+    }
+
+    /// Writes a value that is paid for.
+    pub(super) fn put(&mut self, name: &str, to: &Path, value: Value) -> Result<(), FlowError> {
         let written = self.scope.set(to, value);
-        written.map_err(|source| FlowError::context(name, source.into()))
+        let replaced = written.map_err(|source| FlowError::context(name, source.into()))?;
+        if let Some(bytes) = replaced {
+            self.charge.give_back(bytes.saturating_add(to.bytes()));
+        }
+        Ok(())
     }
 
     fn lay_over(&mut self, name: &str, bound: Value) -> Result<(), FlowError> {

@@ -3,10 +3,14 @@
 //! A lane of a fanout and the body of a `try` write to a layer of their own and see what is below
 //! through it. So a lane's own output is at hand, and nothing is copied to be rolled back.
 
+use std::collections::HashMap;
+
+use serde_json::map::Entry;
 use serde_json::{Map, Value};
 use tidegate_contract::JsonObject;
 
-use super::path::{self, Path, PathError, Segment};
+use super::budget::bytes_of;
+use super::path::{self, Occupied, Path, PathError, Segment};
 
 /// A layer over others, which it does not change.
 pub(super) struct Scope<'s> {
@@ -26,8 +30,37 @@ enum Below<'s> {
 pub(super) enum Layer {
     /// This, whatever is below.
     Whole(Value),
-    /// What is below, with some keys over it, in the order in which they were first written.
-    Over(Vec<(String, Self)>),
+    /// What is below, with some keys over it.
+    Over(Entries),
+}
+
+/// The keys of a layer, in the order in which they were first written.
+#[derive(Default)]
+pub(super) struct Entries {
+    order: Vec<(String, Layer)>,
+    positions: HashMap<String, usize>,
+}
+
+impl Entries {
+    fn is_empty(&self) -> bool {
+        self.order.is_empty()
+    }
+
+    fn get(&self, key: &str) -> Option<&Layer> {
+        let position = *self.positions.get(key)?;
+        self.order.get(position).map(|(_, layer)| layer)
+    }
+
+    fn get_mut(&mut self, key: &str) -> Option<&mut Layer> {
+        let position = *self.positions.get(key)?;
+        self.order.get_mut(position).map(|(_, layer)| layer)
+    }
+
+    /// Adds a key that is not there yet.
+    fn add(&mut self, key: String, layer: Layer) {
+        self.positions.insert(key.clone(), self.order.len());
+        self.order.push((key, layer));
+    }
 }
 
 impl<'s> Scope<'s> {
@@ -43,7 +76,7 @@ impl<'s> Scope<'s> {
     pub(super) fn reading(context: &'s Value) -> Self {
         Self {
             below: Below::Value(context),
-            own: Layer::Over(Vec::new()),
+            own: Layer::Over(Entries::default()),
         }
     }
 
@@ -51,7 +84,7 @@ impl<'s> Scope<'s> {
     pub(super) fn over(below: &'s Self) -> Self {
         Self {
             below: Below::Scope(below),
-            own: Layer::Over(Vec::new()),
+            own: Layer::Over(Entries::default()),
         }
     }
 
@@ -116,20 +149,21 @@ impl<'s> Scope<'s> {
     }
 
     /// Writes a value to this layer, making missing mappings on the way. The root takes mappings only.
-    pub(super) fn set(&mut self, path: &Path, value: Value) -> Result<(), PathError> {
+    /// Gives the bytes of what it replaced in this layer, if something was there.
+    pub(super) fn set(&mut self, path: &Path, value: Value) -> Result<Option<usize>, PathError> {
         let segments = path.segments();
         let written = if segments.is_empty() && value.is_object() {
-            self.own = Layer::Whole(value);
-            Some(())
+            let replaced = std::mem::replace(&mut self.own, Layer::Whole(value));
+            Ok(Some(replaced.bytes()))
         } else {
             self.own.set(self.below, (segments, 0), value)
         };
-        written.ok_or_else(|| PathError::Occupied(path.to_string()))
+        written.map_err(|Occupied| PathError::Occupied(path.to_string()))
     }
 
-    /// Takes over what a layer over this scope holds.
-    pub(super) fn absorb(&mut self, layer: Layer) {
-        self.own.absorb(layer);
+    /// Takes over what a layer over this scope holds, and gives the bytes of what that replaced.
+    pub(super) fn absorb(&mut self, layer: Layer) -> usize {
+        self.own.absorb(layer)
     }
 }
 
@@ -155,57 +189,73 @@ impl Layer {
     /// where the layer says nothing.
     fn at<'a>(&'a self, segments: &'a [Segment]) -> Option<(&'a Self, &'a [Segment])> {
         match (self, segments.split_first()) {
-            (Self::Over(entries), Some((Segment::Key(key), rest))) => {
-                let (_, inside) = entries.iter().find(|(known, _)| known == key)?;
-                inside.at(rest)
-            }
+            (Self::Over(entries), Some((Segment::Key(key), rest))) => entries.get(key)?.at(rest),
             (Self::Over(_), Some((Segment::Index(_), _))) => None,
             _ => Some((self, segments)),
         }
     }
 
     /// Writes below the place that the first `at` segments lead to, which is where this part stands.
+    /// Gives the bytes of what it replaced, if something was there.
     fn set(
         &mut self,
         below: Below<'_>,
         (segments, at): (&[Segment], usize),
         value: Value,
-    ) -> Option<()> {
+    ) -> Result<Option<usize>, Occupied> {
         let entries = match self {
-            Self::Whole(whole) => return path::set(segments.get(at..)?, whole, value),
+            Self::Whole(whole) => {
+                let rest = segments.get(at..).ok_or(Occupied)?;
+                let replaced = path::set(rest, whole, value)?;
+                return Ok(replaced.as_ref().map(bytes_of));
+            }
             Self::Over(entries) => entries,
         };
-        let Segment::Key(key) = segments.get(at)? else {
-            return None;
+        let Some(Segment::Key(key)) = segments.get(at) else {
+            return Err(Occupied);
         };
         let is_last = at + 1 == segments.len();
-        let known = entries.iter().position(|(known, _)| known == key);
-        if known.is_none() {
-            if !is_last && !below.is_open(segments.get(..=at)?) {
-                return None;
+        let was_there = entries.get(key).is_some();
+        if !was_there {
+            let is_open = |way: &[Segment]| below.is_open(way);
+            if !is_last && !segments.get(..=at).is_some_and(is_open) {
+                return Err(Occupied);
             }
-            entries.push((key.clone(), Self::Over(Vec::new())));
+            entries.add(key.clone(), Self::Over(Entries::default()));
         }
-        let known = known.unwrap_or(entries.len() - 1);
-        let (_, inside) = entries.get_mut(known)?;
+        let inside = entries.get_mut(key).ok_or(Occupied)?;
         if is_last {
-            *inside = Self::Whole(value);
-            return Some(());
+            let replaced = std::mem::replace(inside, Self::Whole(value));
+            return Ok(was_there.then(|| replaced.bytes()));
         }
         inside.set(below, (segments, at + 1), value)
     }
 
-    fn absorb(&mut self, other: Self) {
+    /// Takes over another layer, and gives the bytes of what that replaced.
+    fn absorb(&mut self, other: Self) -> usize {
         match (&mut *self, other) {
-            (_, whole @ Self::Whole(_)) => *self = whole,
+            (_, whole @ Self::Whole(_)) => std::mem::replace(self, whole).bytes(),
             (Self::Whole(value), Self::Over(entries)) => lay(value, entries),
             (Self::Over(mine), Self::Over(entries)) => {
-                for (key, layer) in entries {
-                    match mine.iter_mut().find(|(known, _)| *known == key) {
-                        Some((_, inside)) => inside.absorb(layer),
-                        None => mine.push((key, layer)),
+                let mut replaced = 0;
+                for (key, layer) in entries.order {
+                    match mine.get_mut(&key) {
+                        Some(inside) => replaced += key.len() + inside.absorb(layer),
+                        None => mine.add(key, layer),
                     }
                 }
+                replaced
+            }
+        }
+    }
+
+    /// What it holds, as it was charged.
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Whole(value) => bytes_of(value),
+            Self::Over(entries) => {
+                let bytes = |(key, layer): &(String, Self)| key.len() + layer.bytes();
+                entries.order.iter().map(bytes).sum()
             }
         }
     }
@@ -216,7 +266,7 @@ impl Layer {
             Self::Whole(value) => value,
             Self::Over(entries) => {
                 let mut value = Value::Object(Map::new());
-                lay(&mut value, entries);
+                let _nothing = lay(&mut value, entries);
                 value
             }
         }
@@ -231,26 +281,36 @@ fn mapping(value: &mut Value) -> Option<&mut JsonObject> {
     value.as_object_mut()
 }
 
-fn lay(value: &mut Value, entries: Vec<(String, Layer)>) {
-    let Some(map) = mapping(value) else { return };
-    for (key, layer) in entries {
-        let place = map.entry(key).or_insert(Value::Null);
+/// Lays keys over a value, and gives the bytes of what they replaced.
+fn lay(value: &mut Value, entries: Entries) -> usize {
+    let Some(map) = mapping(value) else { return 0 };
+    let mut replaced = 0;
+    for (key, layer) in entries.order {
+        let entry = map.entry(key);
+        if let Entry::Occupied(known) = &entry {
+            replaced += known.key().len();
+            if matches!(layer, Layer::Whole(_)) {
+                replaced += bytes_of(known.get());
+            }
+        }
+        let place = entry.or_insert(Value::Null);
         match layer {
             Layer::Whole(value) => *place = value,
-            Layer::Over(entries) => lay(place, entries),
+            Layer::Over(entries) => replaced += lay(place, entries),
         }
     }
+    replaced
 }
 
 fn lay_copies<E>(
     value: &mut Value,
-    entries: &[(String, Layer)],
+    entries: &Entries,
     take: &mut dyn FnMut(&Value) -> Result<(), E>,
 ) -> Result<(), E> {
     let Some(map) = mapping(value) else {
         return Ok(());
     };
-    for (key, layer) in entries {
+    for (key, layer) in &entries.order {
         let place = map.entry(key.as_str()).or_insert(Value::Null);
         match layer {
             Layer::Whole(value) => {
@@ -326,7 +386,7 @@ mod tests {
             Some(Value::Null),
             "nothing was written below"
         );
-        below.absorb(own);
+        let _ = below.absorb(own);
         assert_eq!(get(&below, "$"), Some(whole));
     }
 
@@ -364,7 +424,7 @@ mod tests {
             Some(json!({"x": 1, "list": [1], "y": 1, "z": 2}))
         );
         let own = inside.into_own();
-        lane.absorb(own);
+        let _ = lane.absorb(own);
         let output = lane.into_own().into_value();
         assert_eq!(output, json!({"a": {"y": 1, "z": 2}, "new": 3}));
     }
@@ -402,7 +462,7 @@ mod tests {
                 prop_assert_eq!(get(&top, place), path.get(&copy).ok().cloned());
             }
             let own = top.into_own();
-            middle.absorb(own);
+            let _ = middle.absorb(own);
             prop_assert_eq!(get(&middle, "$"), Some(copy));
         }
     }
