@@ -135,6 +135,39 @@ mod tests {
         assert!(polls.load(Ordering::SeqCst) > 1, "it is polled again");
     }
 
+    /// There the task that blocks has a budget of its own: once it is used up, whatever it asks for
+    /// is not ready and wakes it at once, until it has let go.
+    #[test]
+    fn x4_a_task_that_uses_up_its_turn_lets_go_under_threads_too() {
+        let mut threads = tokio::runtime::Builder::new_multi_thread();
+        let runtime = threads.worker_threads(2).build().unwrap();
+        let taken = runtime.block_on(async {
+            let (give, mut take) = tokio::sync::mpsc::unbounded_channel();
+            (0..1_000).for_each(|number| give.send(number).unwrap());
+            drop(give);
+            let mut together: Together<'_, usize> = Together::new();
+            together.add(0, async move {
+                let mut taken = 0;
+                while take.recv().await.is_some() {
+                    taken += 1;
+                }
+                taken
+            });
+            together.add(1, async {
+                for _ in 0..1_000 {
+                    tokio::task::yield_now().await;
+                }
+                0
+            });
+            let mut taken = 0;
+            while let Some((_, end)) = together.next().await {
+                taken += end;
+            }
+            taken
+        });
+        assert_eq!(taken, 1_000);
+    }
+
     #[tokio::test]
     async fn x4_each_is_taken_out_when_it_ends() {
         let mut together = Together::new();
