@@ -51,6 +51,64 @@ fn i11_lanes_have_a_hard_maximum_nested_fanouts_multiplied() {
 }
 
 #[test]
+fn c8_loops_and_fanouts_multiply_to_at_most_100000() {
+    let nested = |is_loop_outside: bool, turns: u64, lanes: u64| {
+        let iterate = |body: Value| {
+            json!({"loop": {
+                "name": "l", "body": body, "done": at("$.l"), "max_iterations": turns,
+            }})
+        };
+        let fan = |body: Value| {
+            json!({"fanout": {
+                "name": "f", "items": [], "bind": "i", "max_items": lanes, "body": body,
+            }})
+        };
+        let seq = json!({"seq": []});
+        if is_loop_outside {
+            iterate(fan(seq))
+        } else {
+            fan(iterate(seq))
+        }
+    };
+    let passed = |name: &str| {
+        format!(
+            "`{name}`: max_iterations and max_items of all loops and fanouts around a node, \
+             multiplied, must be at most 100000"
+        )
+    };
+    for (is_loop_outside, inner) in [(true, "f"), (false, "l")] {
+        for (turns, lanes) in [(10, 9_999), (10, 10_000), (10_000, 10)] {
+            check(&nested(is_loop_outside, turns, lanes), None);
+        }
+        // 100,001.
+        let flow = nested(is_loop_outside, 11, 9_091);
+        check(&flow, Some(("0[0]", &passed(inner))));
+    }
+}
+
+#[test]
+fn c8_the_parts_of_a_flow_are_counted() {
+    let listed = |items: usize| json!({"assign": {"$.a": vec![1; items]}});
+    let entries = |count: usize| {
+        let entry = |at: usize| (format!("$.a{at}"), json!(1));
+        json!({"assign": (0..count).map(entry).collect::<serde_json::Map<_, _>>()})
+    };
+    let words = "the flow has more than 20000 parts: entries of assignments, names in `after`, and \
+                 values in expressions";
+    // The entry and its list are two parts more.
+    for items in [19_997, 19_998] {
+        check(&listed(items), None);
+    }
+    check(&listed(19_999), Some(("0", words)));
+    check(&entries(10_000), None);
+    check(&entries(10_001), Some(("0", words)));
+    let both = json!({"seq": [listed(10_000), listed(10_000)]});
+    check(&both, Some(("0.1", words)));
+    // What a literal holds is data.
+    check(&json!({"assign": {"$.a": {"$lit": vec![1; 30_000]}}}), None);
+}
+
+#[test]
 fn i11_lanes_at_once_are_from_1_to_1024() {
     let fanout = |concurrency: u32| {
         json!({"fanout": {

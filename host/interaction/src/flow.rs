@@ -54,7 +54,9 @@ pub use comparison::Comparison;
 pub use error::FlowError;
 pub use evaluate::EvaluateError;
 pub use expression::{Expression, ExpressionError};
-pub use limits::{FlowLimitError, FlowLimits, MAX_ITERATIONS, MAX_LANES};
+pub use limits::{
+    FlowLimitError, FlowLimits, MAX_EVALUATIONS, MAX_ITERATIONS, MAX_LANES, MAX_PARTS,
+};
 pub use node::{Assign, Branch, Catch, Fanout, Join, Loop, Node, Try};
 pub use path::{Path, PathError};
 pub use place::Place;
@@ -95,5 +97,11 @@ impl Flow {
         let mut context = self.init.clone();
         context.extend(input);
         Value::Object(context)
+    }
+
+    /// The lanes of fanouts that a place of a run stands in, outermost first.
+    #[must_use]
+    pub fn lanes(&self, place: &Place) -> Vec<u32> {
+        self.flow.lanes(place)
     }
 }

@@ -10,12 +10,12 @@ use std::fmt;
 use tidegate_contract::JsonObject;
 
 use super::expression::Expression;
-use super::limits::{MAX_ITERATIONS, MAX_LANES};
+use super::limits::{MAX_EVALUATIONS, MAX_ITERATIONS, MAX_LANES, MAX_PARTS};
 use super::node::{Assign, Branch, Fanout, Loop, Node};
 use super::path::Path;
 use super::place::Place;
 use super::problem::{FlowProblem, NESTING, PlacedProblem};
-use super::step::Step;
+use super::step::{Step, StepName};
 use super::{Flow, FlowLimits};
 
 pub use contracts::{Channel, Contract, Contracts};
@@ -78,6 +78,8 @@ impl Flow {
         let limits = self.limits.check();
         limits.map_err(|error| at(&root)(error.into()))?;
         let mut left = self.limits.nodes;
+        let of_result = self.result.as_ref().map_or(0, Expression::parts);
+        let mut parts = MAX_PARTS.checked_sub(of_result);
         let around = Around {
             nesting: 1,
             iterations: 1,
@@ -89,7 +91,9 @@ impl Flow {
                 Node::Graph(steps) => steps.len(),
                 _ => 0,
             };
+            parts = parts.and_then(|parts| parts.checked_sub(node.parts()));
             let inside = match left.checked_sub(1 + steps) {
+                _ if parts.is_none() => Err(FlowProblem::Parts),
                 Some(less) if around.nesting <= NESTING => {
                     left = less;
                     around.check(node, &place)
@@ -132,19 +136,31 @@ impl Around {
             Node::Graph(steps) => graph::check(steps)?,
             Node::Loop(inner) => {
                 let iterations = self.iterations_of(inner)?;
-                return Ok(Self {
+                let inside = Self {
                     iterations,
                     ..inside
-                });
+                };
+                return inside.multiplied(&inner.name);
             }
             Node::Branch(branch) => condition(branch, place)?,
             Node::Fanout(fanout) => {
                 let lanes = self.lanes_of(fanout)?;
-                return Ok(Self { lanes, ..inside });
+                return Self { lanes, ..inside }.multiplied(&fanout.name);
             }
             Node::Assign(assign) => assigned(assign, place)?,
         }
         Ok(inside)
+    }
+
+    /// Bounds how often what stands inside may run.
+    fn multiplied(self, name: &StepName) -> Result<Self, FlowProblem> {
+        let all = self.iterations.checked_mul(self.lanes);
+        if all.is_some_and(|all| all <= MAX_EVALUATIONS) {
+            return Ok(self);
+        }
+        Err(FlowProblem::Evaluations {
+            name: name.as_str().to_owned(),
+        })
     }
 
     fn iterations_of(self, inner: &Loop) -> Result<u32, FlowProblem> {

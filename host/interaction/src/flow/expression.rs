@@ -213,6 +213,11 @@ impl Expression {
         }
     }
 
+    /// How many expressions it is made of, itself among them.
+    pub(super) fn parts(&self) -> usize {
+        1 + self.items().map(Self::parts).sum::<usize>()
+    }
+
     /// Shows each path that the expression reads.
     pub(super) fn paths<'a>(&'a self, see: &mut dyn FnMut(&'a Path)) {
         if let Self::Path(path) | Self::Exists(path) = self {

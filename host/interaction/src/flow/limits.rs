@@ -16,6 +16,12 @@ pub(super) fn default_iterations() -> u32 {
 /// The highest `max_items` of a fanout, and of nested fanouts multiplied.
 pub const MAX_LANES: u32 = 10_000;
 
+/// How often a node may run in all loops and fanouts around it together.
+pub const MAX_EVALUATIONS: u32 = 100_000;
+
+/// The entries of assignments, the names in `after` and the parts of expressions in one flow.
+pub const MAX_PARTS: usize = 20_000;
+
 /// What `max_items` is when nothing is said.
 pub(super) fn default_lanes() -> u32 {
     1_000

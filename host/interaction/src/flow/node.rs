@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::expression::Expression;
 use super::limits;
 use super::path::Path;
-use super::place::Inside;
+use super::place::{Inside, Place};
 use super::step::{Step, StepName};
 
 /// One node of a flow.
@@ -57,6 +57,48 @@ impl Node {
                 (Inside::Child(0), &attempt.body),
                 (Inside::Child(1), &attempt.catch.body),
             ],
+        }
+    }
+
+    /// The lanes that a place inside stands in, outermost first.
+    pub(super) fn lanes(&self, place: &Place) -> Vec<u32> {
+        let mut lanes = Vec::new();
+        let mut node = Some(self);
+        // The first part is the flow's own node.
+        for part in place.as_str().split(['.', '[']).skip(1) {
+            let Some(around) = node else { break };
+            let turn = part.strip_suffix(']').and_then(|turn| turn.parse().ok());
+            if let (Self::Fanout(_), Some(lane)) = (around, turn) {
+                lanes.push(lane);
+            }
+            let is_next = |at: &Inside| match at {
+                Inside::Child(at) => part.parse() == Ok(*at),
+                Inside::Turn => turn.is_some(),
+            };
+            let mut children = around.children().into_iter();
+            node = children.find(|(at, _)| is_next(at)).map(|(_, node)| node);
+        }
+        lanes
+    }
+
+    /// How many parts its own expressions, entries and dependencies have.
+    pub(super) fn parts(&self) -> usize {
+        let of_step = |step: &Step| step.after.len() + step.r#in.parts();
+        match self {
+            Self::Seq(_) | Self::Try(_) => 0,
+            Self::Step(step) => of_step(step),
+            Self::Graph(steps) => steps.iter().map(of_step).sum(),
+            Self::Loop(inner) => {
+                let expressions = [&inner.state, &inner.bind, &inner.done];
+                let all = expressions.into_iter().chain(&inner.update);
+                all.map(Expression::parts).sum()
+            }
+            Self::Branch(branch) => branch.cond.parts(),
+            Self::Fanout(fanout) => fanout.items.parts(),
+            Self::Assign(Assign(entries)) => {
+                let parts = |(_, expression): &(Path, Expression)| 1 + expression.parts();
+                entries.iter().map(parts).sum()
+            }
         }
     }
 

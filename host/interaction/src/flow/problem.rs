@@ -4,7 +4,9 @@ use thiserror::Error;
 
 use super::check::Channel;
 use super::expression::ExpressionError;
-use super::limits::{FlowLimitError, FlowLimits, MAX_ITERATIONS, MAX_LANES};
+use super::limits::{
+    FlowLimitError, FlowLimits, MAX_EVALUATIONS, MAX_ITERATIONS, MAX_LANES, MAX_PARTS,
+};
 use super::place::Place;
 
 /// Deepest nesting of nodes.
@@ -51,6 +53,21 @@ pub enum FlowProblem {
     Nodes {
         /// The limit.
         limit: usize,
+    },
+    /// Expressions, assignments and `after` have too many parts.
+    #[error(
+        "the flow has more than {MAX_PARTS} parts: entries of assignments, names in `after`, and \
+         values in expressions"
+    )]
+    Parts,
+    /// Loops and fanouts multiply too far.
+    #[error(
+        "`{name}`: max_iterations and max_items of all loops and fanouts around a node, multiplied, \
+         must be at most {MAX_EVALUATIONS}"
+    )]
+    Evaluations {
+        /// The loop or fanout.
+        name: String,
     },
     /// Nodes stand in nodes too deeply.
     #[error("nodes nest deeper than {NESTING}")]

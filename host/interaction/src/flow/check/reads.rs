@@ -126,14 +126,13 @@ impl Reading<'_> {
 
     /// Its checks have found already which step may read which other one's output.
     fn graph(&mut self, steps: &[Step], place: &Place) -> Result<(), PlacedProblem> {
-        let before = self.written.len();
-        for (at, step) in steps.iter().enumerate() {
-            let others = steps.iter().enumerate().filter(|(other, _)| *other != at);
-            self.written.extend(others.map(|(_, step)| step.output()));
-            self.expression(step.name.as_str(), &step.r#in, &place.child(at))?;
-            drop(self.written.split_off(before));
-        }
         self.written.extend(steps.iter().map(Step::output));
+        for (at, step) in steps.iter().enumerate() {
+            let own = step.output();
+            self.written.places.remove(&own);
+            self.expression(step.name.as_str(), &step.r#in, &place.child(at))?;
+            self.written.places.add(&own);
+        }
         Ok(())
     }
 
