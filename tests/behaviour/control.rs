@@ -191,6 +191,35 @@ async fn i11_nodes_run_as_deeply_as_they_may_nest() {
     assert_eq!(output, json!({"deep": 1}));
 }
 
+#[tokio::test]
+async fn x3_cancelling_ends_what_waits_for_nothing() {
+    let runtime = Runtime::new(RuntimeOptions::default()).unwrap();
+    let entry = |at: usize| (format!("$.a{at}"), json!(1));
+    let assign = json!({"assign": (0..100).map(entry).collect::<serde_json::Map<_, _>>()});
+    let sequence = json!({"seq": vec![json!({"seq": []}); 100]});
+    let nested = (0..60).fold(json!({"seq": []}), |node, _| json!({"seq": [node]}));
+    for node in [assign, sequence, nested] {
+        let flow = flow_of(json!({"id": "a", "flow": node}));
+        let cancel = CancellationToken::new();
+        let options = InvokeOptions {
+            cancel: cancel.clone(),
+            ..InvokeOptions::default()
+        };
+        let mut told = Told::default();
+        let run = flow.run(
+            JsonObject::new(),
+            Surroundings::new(&runtime, options, &mut told),
+        );
+        let cancelling = async {
+            tokio::task::yield_now().await;
+            cancel.cancel();
+        };
+        let (ended, ()) = tokio::join!(run, cancelling);
+        let code = ended.map_err(|error| error.to_failure().code().to_owned());
+        assert_eq!(code, Err("CANCELLED".to_owned()), "{flow:?}");
+    }
+}
+
 /// What a run comes to that may hold so many bytes.
 async fn holding(flow: &Value, context_bytes: usize) -> Result<Value, String> {
     let flow = flow_of(json!({
@@ -269,6 +298,7 @@ async fn c8_what_is_replaced_or_thrown_away_is_given_back() {
         ),
         {"fanout": {
             "name": "f", "items": [kib, kib], "bind": "i", "join": "any", "concurrency": 1,
+            "max_items": 2,
             "body": {"assign": {"$.out": at("$.i")}},
         }},
     ]});

@@ -164,6 +164,14 @@ impl FlowError {
         }
     }
 
+    /// Whether it says that the caller gave up.
+    pub(super) fn is_cancelled(&self) -> bool {
+        let Self::Call { source, .. } = self else {
+            return false;
+        };
+        matches!(source, CallError::Ended { status, .. } if *status == Status::Cancelled)
+    }
+
     /// Whether the run is over for reasons of its own, so that nothing in the flow may answer it.
     pub(super) fn is_final(&self) -> bool {
         match self {

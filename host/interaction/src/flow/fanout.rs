@@ -102,30 +102,24 @@ struct Lanes<'r, 'a, 's> {
 }
 
 impl Lanes<'_, '_, '_> {
-    /// Runs the lanes and gives what they come to. Where a journal knows the lane that counts, the
-    /// others are only brought to their end.
+    /// Runs the lanes and gives what they come to. Where a journal knows the lane that counts, each of
+    /// the others is only brought to its end.
     async fn run(&self, items: Vec<Value>, winner: Option<usize>) -> Result<Value, FlowError> {
         let others = self.around.cancel.child_token();
         if winner.is_some() {
             others.cancel();
         }
-        let limits = self.run.limits;
-        let concurrency = self.fanout.concurrency.unwrap_or(limits.concurrency);
-        let mut ends = Ends {
-            name: self.around.named(self.fanout.name.as_str()),
-            join: self.fanout.join,
-            outputs: vec![Value::Null; items.len()],
-            first: None,
-            failed: None,
-            fatal: None,
-            held: self.around.charge.another(),
-            left_bytes: limits.gathered_bytes,
-            limit_bytes: limits.gathered_bytes,
+        let concurrency = self.fanout.concurrency;
+        let concurrency = concurrency.unwrap_or(self.run.limits.concurrency);
+        let mut ends = self.ends(items.len());
+        let goes_on = |ends: &Ends| {
+            let visits_all = winner.is_some() || self.around.closes;
+            !ends.is_broken() && (visits_all || !ends.is_over())
         };
         let mut waiting = items.into_iter().enumerate();
         let mut running = Together::new();
         loop {
-            while !ends.is_over() && running.len() < concurrency {
+            while goes_on(&ends) && running.len() < concurrency {
                 let Some((number, item)) = waiting.next() else {
                     break;
                 };
@@ -139,14 +133,19 @@ impl Lanes<'_, '_, '_> {
                 break;
             };
             let is_loser = winner.is_some_and(|winner| winner != number);
-            if ends.is_decided() || is_loser {
-                continue;
-            }
             match end {
-                Err(error) if error.is_final() || self.around.cancel.is_cancelled() => {
+                Err(error @ FlowError::Journal { .. }) => {
+                    ends.fatal = Some(error);
+                    others.cancel();
+                }
+                _ if ends.is_decided() || is_loser => continue,
+                Err(error) if error.is_final() || self.around.is_cut_by(&error) => {
                     ends.fatal = Some(error);
                 }
                 end => ends.take(number, end),
+            }
+            if ends.is_broken() {
+                continue;
             }
             if ends.first.is_some() && winner.is_none() {
                 if let Err(error) = self.keep_winner(number).await {
@@ -156,6 +155,22 @@ impl Lanes<'_, '_, '_> {
             }
         }
         ends.outcome()
+    }
+
+    /// What is known before any lane has ended.
+    fn ends(&self, items: usize) -> Ends {
+        let limits = self.run.limits;
+        Ends {
+            name: self.around.named(self.fanout.name.as_str()),
+            join: self.fanout.join,
+            outputs: vec![Value::Null; items],
+            first: None,
+            failed: None,
+            fatal: None,
+            held: self.around.charge.another(),
+            left_bytes: limits.gathered_bytes,
+            limit_bytes: limits.gathered_bytes,
+        }
     }
 
     async fn lane(
@@ -168,10 +183,12 @@ impl Lanes<'_, '_, '_> {
         let at = u32::try_from(number).unwrap_or(u32::MAX);
         let mut lanes = self.around.lanes.clone();
         lanes.push(at);
+        let closes = self.run.journal.is_some() && cancel.is_cancelled();
         let mut bound = Lane {
             scope: Scope::over(&self.around.scope),
             charge: self.around.charge.another(),
             cancel: cancel.clone(),
+            closes,
             lanes: lanes.clone(),
         };
         // The items are held as a whole.
@@ -183,10 +200,9 @@ impl Lanes<'_, '_, '_> {
             scope: Scope::over(&bound.scope),
             charge: self.around.charge.another(),
             cancel,
+            closes,
             lanes,
         };
-        // Lanes that wait for nothing must not keep others, or the caller's cancelling, away.
-        tokio::task::yield_now().await;
         self.run
             .node(&self.fanout.body, &mut lane, self.place.turn(at))
             .await?;
@@ -225,6 +241,11 @@ impl Ends {
     /// Whether what is not known yet makes no difference any more.
     fn is_decided(&self) -> bool {
         self.fatal.is_some() || self.first.is_some()
+    }
+
+    /// Whether the journal failed.
+    fn is_broken(&self) -> bool {
+        matches!(self.fatal, Some(FlowError::Journal { .. }))
     }
 
     /// Whether no more lanes are to start.

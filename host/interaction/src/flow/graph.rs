@@ -25,7 +25,7 @@ impl<'a> Run<'a> {
         let mut running: Together<'_, Result<End, FlowError>> = Together::new();
         let mut failed: Option<(usize, FlowError)> = None;
         loop {
-            while failed.is_none() && running.len() < self.limits.concurrency {
+            while (failed.is_none() || lane.closes) && running.len() < self.limits.concurrency {
                 let Some(position) = order.ready.pop_front() else {
                     break;
                 };
@@ -34,7 +34,7 @@ impl<'a> Run<'a> {
                 };
                 match self.begin(step, lane, place.child(position)) {
                     Ok(begun) => running.add(position, self.act(begun)),
-                    Err(error) => failed = Some((position, error)),
+                    Err(error) => failed = Some(lower(failed.take(), (position, error))),
                 }
             }
             let Some((position, end)) = running.next().await else {
@@ -45,7 +45,7 @@ impl<'a> Run<'a> {
             };
             match end.and_then(|end| lane.take(step, end)) {
                 Ok(()) => order.ended(position),
-                Err(error) => failed = Some(lower(failed, (position, error))),
+                Err(error) => failed = Some(lower(failed.take(), (position, error))),
             }
         }
         match failed {
@@ -55,13 +55,14 @@ impl<'a> Run<'a> {
     }
 }
 
-/// The error of the lower position.
+/// The error of the lower position; one that ends the run comes before any other.
 pub(super) fn lower(
     known: Option<(usize, FlowError)>,
     next: (usize, FlowError),
 ) -> (usize, FlowError) {
     match known {
-        Some(known) if known.0 < next.0 => known,
+        Some(known) if known.1.is_final() => known,
+        Some(known) if known.0 < next.0 && !next.1.is_final() => known,
         _ => next,
     }
 }

@@ -67,6 +67,7 @@ impl Flow {
         let mut lane = Lane {
             scope: Scope::of(context),
             charge,
+            closes: around.journal.is_some() && around.options.cancel.is_cancelled(),
             cancel: around.options.cancel.clone(),
             lanes: Vec::new(),
         };
@@ -116,6 +117,9 @@ pub(super) struct Lane<'s> {
     pub(super) charge: Charge,
     /// Ends what runs in this lane.
     pub(super) cancel: CancellationToken,
+    /// Whether it was cancelled before it began: it only goes where a journal knows the way, so that
+    /// what is open there is closed.
+    pub(super) closes: bool,
     /// The lanes that it stands in, outermost first, itself the last.
     pub(super) lanes: Vec<u32>,
 }
@@ -133,6 +137,11 @@ impl<'a> Run<'a> {
     {
         Box::pin(async move {
             match node {
+                // It looks itself, once it knows whether something of it is open.
+                Node::Step(_) => tokio::task::yield_now().await,
+                _ => self.pause(lane, &format!("the node at {place}")).await?,
+            }
+            match node {
                 Node::Step(step) => {
                     let end = self.act(self.begin(step, lane, place)?).await?;
                     lane.take(step, end)
@@ -148,9 +157,19 @@ impl<'a> Run<'a> {
                 Node::Branch(branch) => self.branch(branch, lane, &place).await,
                 Node::Fanout(fanout) => self.fanout(fanout, lane, &place).await,
                 Node::Try(attempt) => self.attempt(attempt, lane, &place).await,
-                Node::Assign(Assign(places)) => self.assign(places, lane, &place),
+                Node::Assign(Assign(places)) => self.assign(places, lane, &place).await,
             }
         })
+    }
+
+    /// Lets others go on, and looks whether the caller still wants more: what waits for nothing must
+    /// not keep either away.
+    pub(super) async fn pause(&self, lane: &Lane<'_>, name: &str) -> Result<(), FlowError> {
+        tokio::task::yield_now().await;
+        if lane.cancel.is_cancelled() && !lane.closes {
+            return Err(FlowError::cancelled(name));
+        }
+        Ok(())
     }
 
     async fn branch(
@@ -181,6 +200,7 @@ impl<'a> Run<'a> {
             scope: Scope::over(&lane.scope),
             charge: lane.charge.another(),
             cancel: lane.cancel.clone(),
+            closes: lane.closes,
             lanes: lane.lanes.clone(),
         };
         let ended = self.node(&attempt.body, &mut inner, place.child(0)).await;
@@ -193,7 +213,7 @@ impl<'a> Run<'a> {
                 lane.charge.give_back(replaced);
                 Ok(())
             }
-            Err(error) if error.is_final() || lane.cancel.is_cancelled() => Err(error),
+            Err(error) if error.is_final() || lane.is_cut_by(&error) => Err(error),
             Err(error) => {
                 drop((own, charge));
                 let Catch { r#as, body } = &attempt.catch;
@@ -203,7 +223,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn assign(
+    async fn assign(
         &self,
         places: &[(Path, Expression)],
         lane: &mut Lane<'_>,
@@ -212,6 +232,7 @@ impl<'a> Run<'a> {
         let at = |path: &Path| format!("{path} of the assign at {place}");
         let mut values = Vec::new();
         for (path, expression) in places {
+            self.pause(lane, &at(path)).await?;
             let value = self.value(&at(path), expression, lane)?;
             lane.charge_for(&at(path), path, &value)?;
             values.push((path, value));
@@ -234,11 +255,7 @@ impl<'a> Run<'a> {
         let state = self.value(&at("state"), &inner.state, lane)?;
         lane.write(&at("state"), &out, state)?;
         for iteration in 0..inner.max_iterations {
-            // A body that waits for nothing must not keep others, or the caller's cancelling, away.
-            tokio::task::yield_now().await;
-            if lane.cancel.is_cancelled() {
-                return Err(FlowError::cancelled(name));
-            }
+            self.pause(lane, name).await?;
             let bound = self.value(&at("bind"), &inner.bind, lane)?;
             lane.lay_over(&at("bind"), bound)?;
             self.node(&inner.body, lane, place.turn(iteration)).await?;
@@ -305,6 +322,12 @@ impl<'a> Run<'a> {
 }
 
 impl Lane<'_> {
+    /// Whether an error follows from the lane's cancelling. In one that closes, others are what it
+    /// came to before.
+    pub(super) fn is_cut_by(&self, error: &FlowError) -> bool {
+        self.cancel.is_cancelled() && (!self.closes || error.is_cancelled())
+    }
+
     /// A name as errors have it: with the lanes that it stands in, `review[2]`.
     pub(super) fn named(&self, name: &str) -> String {
         named(name, &self.lanes)
