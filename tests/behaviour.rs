@@ -19,6 +19,7 @@ mod orders;
 mod protocols;
 mod read_artifact;
 mod refused;
+mod resumed;
 mod seed;
 mod tenants;
 mod typed;

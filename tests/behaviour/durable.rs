@@ -17,7 +17,7 @@ use super::agents::{Doubles, asking, run_with};
 
 /// When a run is killed.
 #[derive(Clone, Copy, Debug)]
-enum Kill {
+pub(crate) enum Kill {
     Never,
     /// So many writes are kept; the run learns of the last one no more.
     After(usize),
@@ -27,15 +27,15 @@ enum Kill {
 
 /// A journal: in memory, or as lines of a file.
 pub(crate) struct Ledger {
-    kept: Mutex<BTreeMap<String, Kept>>,
+    pub(crate) kept: Mutex<BTreeMap<String, Kept>>,
     writes: Mutex<usize>,
     file: Option<PathBuf>,
     kill: Kill,
-    killed: CancellationToken,
+    pub(crate) killed: CancellationToken,
 }
 
 impl Ledger {
-    fn new(kill: Kill) -> Self {
+    pub(crate) fn new(kill: Kill) -> Self {
         Self {
             kept: Mutex::default(),
             writes: Mutex::default(),
@@ -60,7 +60,7 @@ impl Ledger {
     }
 
     /// The same ledger after a restart.
-    fn again(&self) -> Self {
+    pub(crate) fn again(&self) -> Self {
         match &self.file {
             Some(file) => Self::of_file(file, Kill::Never),
             None => Self {
@@ -87,7 +87,7 @@ impl Ledger {
             .unwrap()
             .insert(place.as_str().to_owned(), kept);
         assert!(
-            !matches!(known, Some(Kept::Ended(_))),
+            !matches!(known, Some(Kept::Ended(end)) if end.get("begun").is_none()),
             "{place} has ended twice"
         );
         if let Some(file) = &self.file {
@@ -132,7 +132,11 @@ impl Journal for Ledger {
 }
 
 /// What a run came to, or `None` for one that was killed.
-async fn run(flow: &Flow, agents: &Doubles, ledger: &Ledger) -> Option<Result<Value, String>> {
+pub(crate) async fn run(
+    flow: &Flow,
+    agents: &Doubles,
+    ledger: &Ledger,
+) -> Option<Result<Value, String>> {
     let mut told = Told::default();
     // A run can be given to another thread.
     let run: BoxFuture<'_, _> = Box::pin(run_with(flow, agents, Some(ledger), &mut told));

@@ -70,6 +70,7 @@ impl<'a> Run<'a> {
     pub(super) async fn act(&self, mut begun: Begun<'a>) -> Result<End, FlowError> {
         let name = &std::mem::take(&mut begun.name);
         let kept = self.recall(name, &begun.place).await?;
+        let kept = kept.filter(|kept| *kept != Kept::Ended(not_begun()));
         if let Some(Kept::Ended(end)) = kept {
             return End::of_kept(end).ok_or_else(|| unreadable(name));
         }
@@ -98,7 +99,7 @@ impl<'a> Run<'a> {
                 None => self.invoke(*node, begun).await,
             },
         };
-        let end = self.keep(name, &place, end, &cancel).await?;
+        let end = self.keep(name, (step, &place), end, &cancel).await?;
         self.progress().ended(step, &place, end.shown());
         Ok(end)
     }
@@ -147,11 +148,11 @@ impl<'a> Run<'a> {
     }
 
     /// Keeps an end, unless it came from outside of the flow: a run that is cancelled or closed has
-    /// not come to anything there.
+    /// not come to anything there. A call that never began is kept as such, and made by the next run.
     async fn keep(
         &self,
         name: &str,
-        place: &Place,
+        (step, place): (&Step, &Place),
         end: End,
         cancel: &CancellationToken,
     ) -> Result<End, FlowError> {
@@ -161,6 +162,13 @@ impl<'a> Run<'a> {
         if let End::Error(error) = &end
             && (cancel.is_cancelled() || *error == CallError::Closed)
         {
+            if never_began(step, error) {
+                let noted = journal.ended(place, &not_begun()).await;
+                // Who keeps the journal of a run that is given up may have closed it already.
+                if !self.options.cancel.is_cancelled() {
+                    noted.map_err(|source| FlowError::journal(name, source))?;
+                }
+            }
             return Ok(end);
         }
         let kept = match end {
@@ -241,6 +249,18 @@ impl End {
             Self::Error(error) => StepEnd::Error(error),
         }
     }
+}
+
+/// The end of a call that never began: it is as if it had not started.
+fn not_begun() -> Value {
+    json!({ "begun": false })
+}
+
+/// Whether a call was refused, or given up while it waited for room. An agent has an attempt instead,
+/// and OBSERVE is not kept as started.
+fn never_began(step: &Step, error: &CallError) -> bool {
+    let is_kept = !matches!(step.work, Work::Agent(_) | Work::Node(RuntimeNode::Observe));
+    is_kept && (error.is_refusal() || matches!(error, CallError::Ended { .. }))
 }
 
 /// A mapping with one key, made without a copy of its value.

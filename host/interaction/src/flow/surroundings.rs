@@ -105,6 +105,9 @@ pub enum AgentEnd {
 /// ended is not done again. What had started and not ended is, for a tool, an MCP call and a
 /// delivery, of unknown outcome, and not done again either; an agent is given its step again.
 ///
+/// A call that was refused or given up before it began is kept as ended like that, and starts again
+/// with the next run: there [`started`](Journal::started) follows [`ended`](Journal::ended).
+///
 /// A graph or fanout whose outcome hangs on what ended first keeps the outcome at its own place.
 pub trait Journal: Send + Sync {
     /// What is kept of a place; `None` for one that was never reached.
