@@ -372,6 +372,15 @@ fn i11_the_examples_of_each_node_give_what_they_say() {
 }
 
 #[test]
+fn i11_a_step_of_a_lane_is_reported_with_its_lane() {
+    let grants = ["--allow", "tool=read_text", "--allow", "read"];
+    let output = tidegate(&[&["run", "examples/fanout.yaml"][..], &grants].concat());
+    for line in ["read[0]: success (", "read[1]: failed ("] {
+        assert_eq!(output.stderr.matches(line).count(), 1, "{}", output.stderr);
+    }
+}
+
+#[test]
 fn i11_a_step_of_an_agent_is_not_injected_here() {
     let agent = "id: a\nflow: { step: { name: s, agent: reviewer, in: 1 } }\n";
     let output = flow(agent, &["--json"]);

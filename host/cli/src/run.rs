@@ -33,7 +33,11 @@ pub(crate) async fn run(arguments: &RunArguments) -> Exit {
     if arguments.dry_run {
         return rehearse(&flow, input, &host, &options, form);
     }
-    let mut progress = Steps::default();
+    let mut progress = Steps {
+        flow: &flow,
+        started: HashMap::new(),
+        made: 0,
+    };
     let cancel = options.cancel.clone();
     let around = Surroundings::new(&host.runtime, options, &mut progress);
     let ended = flow.run(input, around).await;
@@ -168,15 +172,15 @@ fn show(result: Option<Value>, context: Value, arguments: &RunArguments, sink_pr
 }
 
 /// One line for each step, on stderr, when it ends.
-#[derive(Default)]
-struct Steps {
+struct Steps<'f> {
+    flow: &'f Flow,
     /// When the steps that run were started.
     started: HashMap<Place, Instant>,
     /// Steps that were made, whatever they came to.
     made: u32,
 }
 
-impl Progress for Steps {
+impl Progress for Steps<'_> {
     fn started(&mut self, _step: &Step, place: &Place) {
         self.started.insert(place.clone(), Instant::now());
     }
@@ -195,7 +199,9 @@ impl Progress for Steps {
         if !matches!(end, StepEnd::Error(error) if error.is_refusal()) {
             self.made = self.made.saturating_add(1);
         }
-        let name = step.name.as_str();
+        let lanes = self.flow.lanes(place).into_iter();
+        let name = step.name.as_str().to_owned();
+        let name = lanes.fold(name, |name, lane| format!("{name}[{lane}]"));
         print::warning(&format!("{name}: {word} ({milliseconds} ms)"));
     }
 }
