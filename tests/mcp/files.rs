@@ -89,6 +89,21 @@ fn ex04_a_flow_asks_a_server_that_has_its_own_secrets_and_no_others() {
 }
 
 #[test]
+fn s7_the_log_shows_what_a_server_says_without_its_secrets() {
+    let server = "{ command: python3, args: [PEER], env: { KEY: { secret: key } } }";
+    let folder = folder(server, "secrets: { key: { env: THE_KEY } }");
+    let flow = FLOW.replace("name: environment", "name: leak");
+    fs::write(folder.path().join("flow.yaml"), flow).unwrap();
+    let keys = [("THE_KEY", "sk-granted-123")];
+    let output = run(&folder, &["--allow", "mcp=files"], &keys);
+    let said = format!("{}{}", output.stdout, output.stderr);
+    assert!(!said.contains("sk-granted"), "{said}");
+    let hidden = output.stderr.matches("[it holds a secret]").count();
+    assert_eq!(hidden, 2, "the line and the error: {said}");
+    assert!(!said.contains("\nWARN another"), "{said}");
+}
+
+#[test]
 fn m2_a_server_is_asked_only_where_it_is_granted() {
     // A program that is not there is no reason to fail where the server is not granted.
     let folder = folder("{ command: no-such-program-here }", "");

@@ -15,7 +15,7 @@ use tidegate::{
 };
 use tidegate_contract::{JsonObject, Limits, Names, NetworkGrant, NetworkRule};
 use tidegate_mcp::{
-    ConnectSettings, Era, HttpEndpoint, HttpServer, MessageBounds, Sealed, StdioServer,
+    ConnectSettings, Era, HttpEndpoint, HttpServer, MessageBounds, PeerName, Sealed, StdioServer,
 };
 use tidegate_sandbox::ChildProgram;
 
@@ -202,7 +202,10 @@ impl Opening<'_, '_> {
         for (name, config) in configs {
             let opened = self.server(name, config);
             let opened = opened.with_context(|| format!("mcp.{name}"))?;
-            let given = self.given(config, opened.as_ref());
+            let given = match &opened {
+                Some(_) => self.given(config),
+                None => Ok(Vec::new()),
+            };
             let given = given.with_context(|| format!("mcp.{name}"))?;
             let registered = match &opened {
                 Some(Server::Program(server)) => {
@@ -225,6 +228,7 @@ impl Opening<'_, '_> {
         if !self.granted.allows(name) {
             return Ok(None);
         }
+        let name = PeerName::with_secrets(name, self.given(config)?);
         if let Some(command) = &config.command {
             let environment = self.environment(config)?;
             let args = config.args.clone();
@@ -238,18 +242,13 @@ impl Opening<'_, '_> {
         Ok(Some(Server::Address(server)))
     }
 
-    /// The secrets that a server is given; of one that is not granted none is read.
-    fn given(
-        &mut self,
-        config: &ServerConfig,
-        opened: Option<&Server>,
-    ) -> anyhow::Result<Vec<Secret>> {
+    /// The secrets that a server is given. It is not asked of one that is not granted.
+    fn given(&mut self, config: &ServerConfig) -> anyhow::Result<Vec<Secret>> {
         let settings = config.env.values().chain(config.headers.values());
         let names = settings.filter_map(|setting| match setting {
             Setting::Secret(SecretSetting { secret, .. }) => Some(secret),
             Setting::Text(_) => None,
         });
-        let names = names.filter(|_| opened.is_some());
         names.map(|name| self.secrets.secret(name)).collect()
     }
 

@@ -12,11 +12,7 @@ use tidegate_contract::{JsonError, Value};
 
 use outline::Outline;
 
-/// What of a skipped line is shown in the log, in bytes.
-const SHOWN_BYTES: usize = 200;
-
-/// Skipped lines that are logged one by one; the rest only counts.
-const LOGGED_LINES: u64 = 100;
+use crate::said::{PeerName, Said};
 
 /// A line that is longer than so many times its bound ends the connection.
 const FLOOD: usize = 16;
@@ -86,8 +82,8 @@ pub(crate) enum Fault {
 /// Cuts bytes into frames, however they are split into reads.
 #[derive(Debug)]
 pub(crate) struct Framer {
-    /// Who is read from, for the log.
-    peer: String,
+    /// What the log shows of the one that is read from.
+    said: Said,
     bounds: JsonBounds,
     /// Bytes from `start` on are not looked at yet; from `searched` on they are not searched.
     bytes: Vec<u8>,
@@ -95,7 +91,6 @@ pub(crate) struct Framer {
     searched: usize,
     /// A line that passed its bound, of which only the outline is kept.
     skipping: Option<Skipping>,
-    skipped_lines: u64,
 }
 
 #[derive(Debug)]
@@ -106,15 +101,14 @@ struct Skipping {
 }
 
 impl Framer {
-    pub(crate) fn new(peer: &str, bounds: MessageBounds) -> Self {
+    pub(crate) fn new(peer: PeerName, bounds: MessageBounds) -> Self {
         Self {
-            peer: peer.to_owned(),
+            said: Said::new(peer),
             bounds: bounds.json(),
             bytes: Vec::new(),
             start: 0,
             searched: 0,
             skipping: None,
-            skipped_lines: 0,
         }
     }
 
@@ -192,8 +186,11 @@ impl Framer {
         skipping.told |= tell.is_some();
         if end.is_some() {
             self.skipping = None;
-            if tell.is_none() && !told {
-                tracing::warn!(peer = self.peer, bytes, "a line over its bound was skipped");
+            if tell.is_none()
+                && !told
+                && let Some(peer) = self.said.shown(b"").map(|_nothing| self.said.by())
+            {
+                tracing::warn!(peer, bytes, "a line over its bound was skipped");
             }
             return Some(tell.map(Frame::Broken));
         }
@@ -227,13 +224,16 @@ impl Framer {
     }
 
     fn log(&mut self, line: &[u8], error: &JsonError) {
-        self.skipped_lines = self.skipped_lines.saturating_add(1);
-        if self.skipped_lines > LOGGED_LINES {
-            return;
-        }
         let bytes = line.len();
-        let shown = line.get(..SHOWN_BYTES).unwrap_or(line).escape_ascii();
-        tracing::warn!(peer = self.peer, bytes, %error, line = %shown, "a line that is no message was skipped");
+        if let Some(line) = self.said.shown(line) {
+            let peer = self.said.by();
+            tracing::warn!(peer, bytes, %error, line, "a line that is no message was skipped");
+        }
+    }
+
+    /// What the log shows of this peer, for those who look at its messages further.
+    pub(crate) fn said(&mut self) -> &mut Said {
+        &mut self.said
     }
 }
 
@@ -262,7 +262,7 @@ mod tests {
     use super::*;
 
     fn frames(bytes: &[u8], piece: usize, message_bytes: usize) -> Vec<Frame> {
-        let mut framer = Framer::new("test", MessageBounds { message_bytes });
+        let mut framer = Framer::new("test".into(), MessageBounds { message_bytes });
         let mut found = Vec::new();
         for piece in bytes.chunks(piece) {
             framer.push(piece);

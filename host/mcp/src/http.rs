@@ -19,6 +19,7 @@ use tidegate_sandbox::Egress;
 use crate::client::{self, Connection, Era};
 use crate::error::StartError;
 use crate::link::{self, ConnectSettings, Link, Live};
+use crate::said::PeerName;
 
 use exchange::HttpTransport;
 pub(crate) use exchange::Target;
@@ -56,7 +57,7 @@ impl HttpServer {
     /// [`StartError::Url`] when the URL can't be asked; [`StartError::Bound`] when a setting is out of
     /// range.
     pub fn new(
-        name: &str,
+        name: impl Into<PeerName>,
         endpoint: HttpEndpoint,
         network: &Network,
         settings: ConnectSettings,
@@ -74,7 +75,7 @@ impl HttpServer {
             .map_err(|_refusal| StartError::Url)?;
         Ok(Self(Arc::new(Inner {
             target: Arc::new(Target {
-                name: name.to_owned(),
+                name: name.into(),
                 url,
                 egress,
                 headers,

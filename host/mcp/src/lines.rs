@@ -24,6 +24,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::frame::{Broken, Fault, Frame, Framer, MessageBounds};
 use crate::questions::{Heard, Questions};
+use crate::said::{PeerName, Said};
 use crate::unsent::Unsent;
 
 /// Bytes that are read at once: as much as a pipe holds by default.
@@ -48,7 +49,7 @@ struct Reading<R> {
 }
 
 impl<R: AsyncRead + Send + Unpin> Reading<R> {
-    fn new(source: R, peer: &str, bounds: MessageBounds) -> Self {
+    fn new(source: R, peer: PeerName, bounds: MessageBounds) -> Self {
         Self {
             source,
             framer: Framer::new(peer, bounds),
@@ -89,7 +90,11 @@ pub(crate) struct ClientLines<R> {
 }
 
 impl<R: AsyncRead + Send + Unpin> ClientLines<R> {
-    pub(crate) fn new(source: R, unsent: Unsent, (peer, bounds): (&str, MessageBounds)) -> Self {
+    pub(crate) fn new(
+        source: R,
+        unsent: Unsent,
+        (peer, bounds): (PeerName, MessageBounds),
+    ) -> Self {
         Self {
             reading: Reading::new(source, peer, bounds),
             over: unsent.over(),
@@ -148,7 +153,7 @@ impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleClient> for ClientLine
             };
             match frame {
                 Frame::Message(message) => {
-                    if let Some(message) = answer(message)
+                    if let Some(message) = answer(message, self.reading.framer.said())
                         && let Some(message) = self.hear(message)?
                     {
                         return Some(message);
@@ -173,13 +178,21 @@ impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleClient> for ClientLine
 }
 
 /// A message of a server as the SDK takes it; what it can't take fails the request that it answers.
-pub(crate) fn answer(message: Value) -> Option<ServerJsonRpcMessage> {
+pub(crate) fn answer(message: Value, said: &mut Said) -> Option<ServerJsonRpcMessage> {
     let id = message.get("id").cloned();
     let is_request = message.get("method").is_some();
     match typed(message) {
         Ok(message) => Some(message),
         Err(reason) => {
-            tracing::warn!(reason, "a message of a server is none of the protocol");
+            // It repeats words of the message.
+            if let Some(reason) = said.shown(reason.as_bytes()) {
+                let server = said.by();
+                tracing::warn!(
+                    server,
+                    reason,
+                    "a message of a server is none of the protocol"
+                );
+            }
             failed_answer(&Broken {
                 id: id.filter(|_| !is_request)?,
                 is_request,
@@ -231,7 +244,7 @@ impl<R: AsyncRead + Send + Unpin> ServerLines<R> {
     pub(crate) fn new(
         source: R,
         outgoing: mpsc::Sender<Vec<u8>>,
-        (peer, bounds): (&str, MessageBounds),
+        (peer, bounds): (PeerName, MessageBounds),
     ) -> Self {
         Self {
             reading: Reading::new(source, peer, bounds),

@@ -122,8 +122,8 @@ where
 {
     let start = async {
         match connect(era).await {
-            Err(reason) if era == Era::Ask => {
-                tracing::debug!(reason, "greeting a server again");
+            Err(_reason) if era == Era::Ask => {
+                tracing::debug!("greeting a server again");
                 connect(Era::Handshake).await
             }
             end => end,

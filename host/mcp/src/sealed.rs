@@ -3,6 +3,8 @@
 use tidegate::{BoxFuture, CancellationToken, McpClient, McpError, McpPage, McpToolResult, Secret};
 use tidegate_contract::{Content, JsonObject, Part, Reference};
 
+use crate::said::HIDDEN;
+
 /// A client whose answers must not hold any of these secrets.
 #[derive(Debug)]
 pub struct Sealed<C> {
@@ -23,6 +25,18 @@ impl<C> Sealed<C> {
 
     fn shows_value(&self, value: &tidegate_contract::Value) -> bool {
         self.secrets.iter().any(|secret| secret.is_in_value(value))
+    }
+
+    /// The same error; its text is for the log, and may be the server's.
+    fn hidden(&self, mut error: McpError) -> McpError {
+        if let McpError::Unavailable { reason }
+        | McpError::Broken { reason }
+        | McpError::Protocol { reason, .. } = &mut error
+            && self.shows(reason)
+        {
+            HIDDEN.clone_into(reason);
+        }
+        error
     }
 
     fn shows_any<const N: usize>(&self, texts: [Option<&String>; N]) -> bool {
@@ -68,7 +82,8 @@ impl<C: McpClient> McpClient for Sealed<C> {
         cancel: &'a CancellationToken,
     ) -> BoxFuture<'a, Result<McpPage, McpError>> {
         Box::pin(async move {
-            let page = self.client.list_tools(cursor, cancel).await?;
+            let page = self.client.list_tools(cursor, cancel).await;
+            let page = page.map_err(|error| self.hidden(error))?;
             let shown = page.tools.iter().any(|tool| {
                 self.shows(&tool.name)
                     || self.shows(tool.description.as_deref().unwrap_or_default())
@@ -92,7 +107,8 @@ impl<C: McpClient> McpClient for Sealed<C> {
         cancel: &'a CancellationToken,
     ) -> BoxFuture<'a, Result<McpToolResult, McpError>> {
         Box::pin(async move {
-            let result = self.client.call_tool(name, arguments, cancel).await?;
+            let result = self.client.call_tool(name, arguments, cancel).await;
+            let result = result.map_err(|error| self.hidden(error))?;
             if self.is_shown_by(&result) {
                 return Err(McpError::SecretInResult);
             }

@@ -18,13 +18,14 @@ use crate::client::{self, Connection, Era};
 use crate::error::StartError;
 use crate::lines::ClientLines;
 use crate::link::{self, ConnectSettings, Link, Live};
+use crate::said::{PeerName, Said};
 use crate::unsent::{Line, Unsent};
 
-/// What a server says on its standard error is logged up to so many bytes, then only read.
-const STDERR_BYTES: usize = 64 * 1024;
-
-/// What is read of it at once, and so the most that one line of the log shows.
+/// What is read of its standard error at once.
 const STDERR_PIECE_BYTES: usize = 1024;
+
+/// What is held of one line of it: more than the longest secret, so that one in what is shown is known.
+const STDERR_LINE_BYTES: usize = 32 * 1024;
 
 /// How long a server whose input was closed may take to end by itself.
 const END_WITHIN: Duration = Duration::from_millis(500);
@@ -36,7 +37,7 @@ pub struct StdioServer(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    name: String,
+    name: PeerName,
     program: ChildProgram,
     settings: ConnectSettings,
     link: Link<Carrier>,
@@ -50,19 +51,20 @@ struct Carrier {
 }
 
 impl StdioServer {
-    /// A server under its name in the registry. Nothing is started yet.
+    /// A server under its name in the registry, with the secrets that it is given where there are any.
+    /// Nothing is started yet.
     ///
     /// # Errors
     ///
     /// [`StartError::Bound`] when a setting is out of range.
     pub fn new(
-        name: &str,
+        name: impl Into<PeerName>,
         program: ChildProgram,
         settings: ConnectSettings,
     ) -> Result<Self, StartError> {
         settings.check()?;
         Ok(Self(Arc::new(Inner {
-            name: name.to_owned(),
+            name: name.into(),
             program,
             settings,
             link: Link::default(),
@@ -99,7 +101,7 @@ impl Inner {
         let (unsent, outgoing) = Unsent::queue();
         let carried = carry(&self.name, streams, outgoing);
         let (stdout, streams) = carried.map_err(|error| error.to_string())?;
-        let lines = ClientLines::new(stdout, unsent, (&self.name, self.settings.messages));
+        let lines = ClientLines::new(stdout, unsent, (self.name.clone(), self.settings.messages));
         let connection = Connection::open(lines, era).await?;
         Ok(Live {
             connection,
@@ -110,7 +112,7 @@ impl Inner {
 
 /// Drives the streams that nobody waits for.
 fn carry(
-    name: &str,
+    name: &PeerName,
     streams: ChildStreams,
     mut outgoing: mpsc::Receiver<Line>,
 ) -> io::Result<(pipe::Receiver, JoinSet<()>)> {
@@ -126,19 +128,31 @@ fn carry(
             }
         }
     });
-    let name = name.to_owned();
+    let mut said = Said::new(name.clone());
     tasks.spawn(async move {
         let mut piece = vec![0; STDERR_PIECE_BYTES];
-        let mut logged = 0_usize;
+        let mut line = Vec::new();
         while let Ok(read @ 1..) = stderr.read(&mut piece).await {
-            if logged < STDERR_BYTES {
-                let text = piece.get(..read).unwrap_or_default().escape_ascii();
-                tracing::info!(server = name, stderr = %text, "an MCP server says");
+            for byte in piece.get(..read).unwrap_or_default() {
+                if *byte == b'\n' {
+                    log(&mut said, &line);
+                    line.clear();
+                } else if line.len() < STDERR_LINE_BYTES {
+                    line.push(*byte);
+                }
             }
-            logged = logged.saturating_add(read);
         }
+        log(&mut said, &line);
     });
     Ok((stdout, tasks))
+}
+
+fn log(said: &mut Said, line: &[u8]) {
+    if !line.is_empty()
+        && let Some(stderr) = said.shown(line)
+    {
+        tracing::info!(server = said.by(), stderr, "an MCP server says");
+    }
 }
 
 impl McpClient for StdioServer {

@@ -74,6 +74,10 @@ def call(id, name, arguments):
         text(id, "locked", isError=True)
     elif name == "refuse":
         error(id, -32602, "no such thing in /etc/passwd")
+    elif name == "leak":
+        key = os.environ["KEY"]
+        raw(b"no message with " + key.encode() + b"\n")
+        error(id, -32000, "one line\nWARN another " + key)
     elif name == "surrogate":
         broken(id, said(rb"x\ud83d"))
     elif name == "low_surrogate":

@@ -7,6 +7,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::tool::BoxFuture;
 
+/// What of an error the log shows, in bytes, before it is escaped.
+const SHOWN_BYTES: usize = 200;
+
 /// One connected MCP server.
 ///
 /// The registry has checked permission and registration, and races each call against the caller's
@@ -122,4 +125,29 @@ pub enum McpError {
     /// The caller gave up.
     #[error("cancelled")]
     Cancelled,
+}
+
+impl McpError {
+    /// The error as the log shows it: on one line, and cut, since a server may choose its text.
+    pub(super) fn shown(&self) -> String {
+        let text = self.to_string();
+        let cut = text.get(..text.floor_char_boundary(SHOWN_BYTES));
+        cut.unwrap_or_default().escape_debug().to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mc06_what_a_server_says_of_an_error_is_cut_and_on_one_line() {
+        let shown = |reason: String| McpError::Protocol { code: None, reason }.shown();
+        assert_eq!(shown("a\nb\u{1b}".into()), r"protocol error: a\nb\u{1b}");
+        let before = "protocol error: ".len();
+        for (bytes, kept) in [(199, 199), (200, 200), (201, 200)] {
+            assert_eq!(shown("x".repeat(bytes - before)).len(), kept);
+        }
+        assert_eq!(shown("é".repeat(1_000)).len(), 200);
+    }
 }

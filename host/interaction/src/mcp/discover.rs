@@ -73,7 +73,11 @@ impl Problem {
             }
             Self::Client(McpError::SecretInResult) => return CallError::SecretInResult,
             Self::Client(error) => {
-                tracing::warn!(server, %error, "an MCP server could not be listed");
+                tracing::warn!(
+                    server,
+                    error = error.shown(),
+                    "an MCP server could not be listed"
+                );
                 match error {
                     McpError::Unavailable { .. } => "could not be reached".to_owned(),
                     McpError::TooLarge { limit_bytes } => {

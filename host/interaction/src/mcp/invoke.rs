@@ -32,7 +32,8 @@ pub(crate) async fn invoke(
         Ok(result) => outcome(result),
         Err(McpError::SecretInResult) => return Err(CallError::SecretInResult),
         Err(error) => {
-            tracing::warn!(server = server.name, tool = %call.name, %error, "an MCP call failed");
+            let shown = error.shown();
+            tracing::warn!(server = server.name, tool = %call.name, error = shown, "an MCP call failed");
             failed(&error, limits)
         }
     };

@@ -26,6 +26,7 @@ use crate::error::NotSent;
 use crate::frame::{self, Broken, Fault, MessageBounds};
 use crate::lines;
 use crate::questions::{Heard, Questions};
+use crate::said::{PeerName, Said};
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
@@ -50,7 +51,7 @@ const INCOMING: usize = 64;
 /// Where messages go.
 #[derive(Debug)]
 pub(crate) struct Target {
-    pub(crate) name: String,
+    pub(crate) name: PeerName,
     pub(crate) url: String,
     pub(crate) egress: Egress,
     pub(crate) headers: HeaderMap,
@@ -74,6 +75,7 @@ struct Shared {
     asked: Mutex<HashMap<RequestId, CancellationToken>>,
     /// Requests of the server that wait for theirs.
     questions: Mutex<Questions>,
+    said: Mutex<Said>,
     /// The server knows the connection no longer, or is given up.
     lost: CancellationToken,
 }
@@ -87,6 +89,7 @@ impl HttpTransport {
         let (taken, incoming) = mpsc::channel(INCOMING);
         Self {
             shared: Arc::new(Shared {
+                said: Mutex::new(Said::new(target.name.clone())),
                 target,
                 taken,
                 session: Mutex::default(),
@@ -152,7 +155,7 @@ impl Shared {
         let told = tokio::time::timeout(TELL, self.post(message)).await;
         let response = told.map_err(|_elapsed| io::Error::from(io::ErrorKind::TimedOut))??;
         if !response.status().is_success() {
-            tracing::debug!(server = self.target.name, status = %response.status(), "told a server");
+            tracing::debug!(server = self.target.name.name, status = %response.status(), "told a server");
         }
         Ok(())
     }
@@ -255,10 +258,13 @@ impl Shared {
     async fn take(&self, message: &[u8], id: &RequestId) -> io::Result<bool> {
         let bounds = self.target.bounds;
         let error = match json::parse_bytes(message, &bounds.json()) {
-            Ok(value @ Value::Object(_)) => match lines::answer(value) {
-                Some(message) => return self.taken(message, id).await,
-                None => return Ok(false),
-            },
+            Ok(value @ Value::Object(_)) => {
+                let answer = lines::answer(value, &mut lock(&self.said));
+                return match answer {
+                    Some(message) => self.taken(message, id).await,
+                    None => Ok(false),
+                };
+            }
             Ok(other) => {
                 json::discard(other);
                 JsonError::NotAnObject

@@ -24,7 +24,7 @@ impl McpServer {
     ) -> Result<(), String> {
         let (sender, outgoing) = mpsc::channel(OUTGOING);
         take_output(outgoing);
-        let lines = ServerLines::new(input, sender, ("the client", self.settings.messages));
+        let lines = ServerLines::new(input, sender, ("the client".into(), self.settings.messages));
         let served = serve_server_with_ct(self.clone(), lines, cancel).await;
         let running = served.map_err(|error| error.to_string())?;
         running
