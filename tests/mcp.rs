@@ -4,6 +4,7 @@
 mod client;
 mod discovery;
 mod files;
+mod giving_up;
 mod http;
 mod in_process;
 mod invoking;
