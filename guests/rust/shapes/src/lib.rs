@@ -72,7 +72,9 @@ impl Forms for Shapes {
     }
 
     fn parse(text: String) -> Result<i64, String> {
-        text.parse().map_err(|_| format!("not a number: {text}"))
+        text.parse()
+            .ok()
+            .ok_or_else(|| format!("not a number: {text}"))
     }
 
     fn refuse() -> Result<(), Color> {

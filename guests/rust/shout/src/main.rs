@@ -10,7 +10,8 @@ fn main() -> ExitCode {
     match run() {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
-            eprintln!("shout: {error}");
+            // Where nobody reads the reason, the exit code still tells.
+            drop(writeln!(io::stderr(), "shout: {error}"));
             ExitCode::from(2)
         }
     }
