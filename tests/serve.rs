@@ -8,6 +8,7 @@ mod example;
 mod framing;
 mod hosts;
 mod house;
+mod mcp;
 mod routes;
 mod runs;
 mod secrecy;

@@ -15,6 +15,7 @@ mod head;
 mod health;
 mod hosts;
 mod listener;
+mod mcp;
 mod metrics;
 mod query;
 mod refused;
@@ -153,9 +154,11 @@ async fn serve(arguments: &ServeArguments, stopping: CancellationToken) -> anyho
     if resumed > 0 {
         print::warning(&format!("{resumed} runs go on where they stood"));
     }
+    let breaking = CancellationToken::new();
     let door = Arc::new(Door {
         at,
         runtime: runtime.clone(),
+        mcp: mcp::server(runtime.clone(), breaking.clone()),
         service,
         runs: runs.clone(),
         access: Access::new(tokens),
@@ -166,7 +169,7 @@ async fn serve(arguments: &ServeArguments, stopping: CancellationToken) -> anyho
         limits: settings.config.limits,
         metrics: Metrics::default(),
         stopping: stopping.clone(),
-        breaking: CancellationToken::new(),
+        breaking,
     });
     print::warning(&format!("listening on http://{at}"));
     let drain = Duration::from_millis(door.limits.drain_ms);

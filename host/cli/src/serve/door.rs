@@ -11,6 +11,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use hyper::body::Incoming;
 use tidegate::Runtime;
+use tidegate_mcp::McpHttpService;
 use tidegate_worker::error::WorkerError;
 use tidegate_worker::runs::Runs;
 use tidegate_worker::service::{Caller, Service};
@@ -32,6 +33,7 @@ pub(super) struct Door {
     /// Where the service listens.
     pub(super) at: SocketAddr,
     pub(super) runtime: Runtime,
+    pub(super) mcp: McpHttpService,
     pub(super) service: Arc<Service>,
     pub(super) runs: Runs,
     pub(super) access: Access,

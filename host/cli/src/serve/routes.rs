@@ -10,7 +10,7 @@ use http::StatusCode;
 
 use super::door::{self, Door};
 use super::refused::Refused;
-use super::{calls, health, runs, worker};
+use super::{calls, health, mcp, runs, worker};
 
 /// What stands for a route where none was found.
 pub(super) const NONE: &str = "none";
@@ -36,7 +36,7 @@ pub(super) struct Route {
 const EVERYWHERE: [u16; 7] = [400, 403, 408, 431, 500, 503, 505];
 
 /// The routes.
-pub(super) const ROUTES: [Route; 18] = [
+pub(super) const ROUTES: [Route; 19] = [
     Route {
         method: "get",
         path: "/v1/worker/prompt",
@@ -78,6 +78,12 @@ pub(super) const ROUTES: [Route; 18] = [
         path: "/v1/calls",
         statuses: &[200, 401, 404, 410, 413, 415, 429, 499, 502, 504],
         handler: || post(calls::call),
+    },
+    Route {
+        method: "post",
+        path: "/mcp",
+        statuses: &[200, 202, 401, 405, 406, 413, 415, 422, 429],
+        handler: || post(mcp::message),
     },
     Route {
         method: "post",
@@ -147,8 +153,7 @@ pub(super) const ROUTES: [Route; 18] = [
     },
 ];
 
-/// The router over the table. MCP over HTTP is to be mounted here, at `/mcp`: a service of its own
-/// beside the routes, behind the same check of Host and Origin.
+/// The router over the table.
 pub(super) fn router(door: &Arc<Door>) -> Router {
     let mut router = Router::new();
     for route in ROUTES {
