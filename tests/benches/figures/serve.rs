@@ -52,15 +52,18 @@ fn sync_floor(folder: &Path) -> f64 {
     percentile(&times, 50)
 }
 
-/// One connection: fetch a prompt, submit, the next.
+/// One connection: fetch a prompt after the other, then submit.
 fn alone(service: &Service, floor: f64) {
     let handles = service.handles(ALONE);
     let mut connection = Connection::open(service.address);
     let (mut fetched, mut submitted) = (Vec::new(), Vec::new());
+    // All prompts first: each lists what the run has left so far, which is nothing yet.
     for handle in &handles {
         let started = Instant::now();
         connection.send("GET", "/v1/worker/prompt", handle, "");
         fetched.push(started.elapsed().as_secs_f64());
+    }
+    for handle in &handles {
         let started = Instant::now();
         connection.send("POST", "/v1/worker/submit", handle, "done");
         submitted.push(started.elapsed().as_secs_f64());
