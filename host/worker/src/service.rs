@@ -254,7 +254,7 @@ impl Service {
             // The same submit may have come in between: the store's word counts.
             admitted = self.store.submit(access, caller.now_ms, &submission)?;
         }
-        if let Some(reason) = self.project(attempt)? {
+        if let Some(reason) = self.project(attempt, ending.state())? {
             warnings.extend(self.lacking(attempt, admitted, &reason)?);
         }
         drop(settling);

@@ -25,6 +25,7 @@ mod sqlite;
 
 pub use records::{Access, Event, Kept, Reach, Reading, RunStatus};
 pub(crate) use records::{AttemptRecord, Claim, Files, RunRecord};
+pub(crate) use sqlite::Note;
 pub use sqlite::{EVENTS, SqliteStore};
 
 /// The largest system prompt or directive.

@@ -56,7 +56,12 @@ fn sync_floor(folder: &Path) -> f64 {
 fn alone(service: &Service, floor: f64) {
     let handles = service.handles(ALONE);
     let mut connection = Connection::open(service.address);
-    let (mut fetched, mut submitted) = (Vec::new(), Vec::new());
+    let (mut idle, mut fetched, mut submitted) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in &handles {
+        let started = Instant::now();
+        connection.send("GET", "/healthz", "", "");
+        idle.push(started.elapsed().as_secs_f64());
+    }
     // All prompts first: each lists what the run has left so far, which is nothing yet.
     for handle in &handles {
         let started = Instant::now();
@@ -68,8 +73,13 @@ fn alone(service: &Service, floor: f64) {
         connection.send("POST", "/v1/worker/submit", handle, "done");
         submitted.push(started.elapsed().as_secs_f64());
     }
+    idle.sort_by(f64::total_cmp);
     fetched.sort_by(f64::total_cmp);
     submitted.sort_by(f64::total_cmp);
+    plain(
+        "an answer that asks for nothing, median",
+        &us(percentile(&idle, 50)),
+    );
     us_at_most(
         "prompt, 1 connection, median",
         percentile(&fetched, 50),

@@ -14,6 +14,8 @@ use tokio_util::sync::CancellationToken;
 use super::places::Places;
 use super::{Shared, host_fault};
 use crate::blueprint::{AgentDef, Blueprint};
+use crate::error::StoreError;
+use crate::store::Note;
 
 /// The journal of one run.
 #[derive(Debug)]
@@ -53,18 +55,33 @@ impl RunJournal {
         Some((kind, json!({"step": step.name, "place": place.as_str()})))
     }
 
-    async fn write(
-        &self,
-        place: &Place,
-        value: Option<String>,
-        kind: &'static str,
-    ) -> Result<(), CallError> {
-        let event = self.event(kind, place);
-        let store = &self.shared.store;
-        let written = store.journal(&self.run, place.as_str(), (value, event));
-        written.await.map_err(|error| host_fault(&error))?;
+    fn note(&self, place: &Place, value: Option<String>, kind: &'static str) -> Note {
+        Note {
+            run: self.run.clone(),
+            place: place.as_str().to_owned(),
+            value,
+            event: self.event(kind, place),
+        }
+    }
+
+    async fn write(&self, note: Note) -> Result<(), CallError> {
+        let written = self.shared.store.journal(note).await;
+        written.map_err(|error| host_fault(&error))?;
         self.shared.service.waiting().runs.ring(&self.run);
         Ok(())
+    }
+
+    /// Writes what a crash may lose, since the next start comes to it again.
+    fn write_later(&self, note: Note) -> Result<(), CallError> {
+        let (shared, run) = (Arc::clone(&self.shared), self.run.clone());
+        let told = move |written: Result<(), StoreError>| match written {
+            Ok(()) => shared.service.waiting().runs.ring(&run),
+            // The run was given up in between.
+            Err(StoreError::Missing) => {}
+            Err(error) => tracing::error!("the end of a step could not be kept: {error}"),
+        };
+        let queued = self.shared.store.journal_later(note, told);
+        queued.map_err(|error| host_fault(&error))
     }
 }
 
@@ -94,7 +111,7 @@ impl Journal for RunJournal {
                 _ => {
                     // From here on it counts as under way: what is kept as started is run.
                     let _writing = self.count.enter();
-                    self.write(place, None, "step.started").await
+                    self.write(self.note(place, None, "step.started")).await
                 }
             }
         })
@@ -105,7 +122,14 @@ impl Journal for RunJournal {
         place: &'a Place,
         end: &'a Value,
     ) -> BoxFuture<'a, Result<(), CallError>> {
-        Box::pin(async move { self.write(place, Some(end.to_string()), "step.ended").await })
+        Box::pin(async move {
+            let note = self.note(place, Some(end.to_string()), "step.ended");
+            let step = self.places.step(place.as_str());
+            if step.is_some_and(|step| step.is_repeatable) {
+                return self.write_later(note);
+            }
+            self.write(note).await
+        })
     }
 }
 

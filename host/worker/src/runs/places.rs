@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use tidegate::Node as RuntimeNode;
 use tidegate::flow::{Node, Step, Work};
 
 use crate::blueprint::Blueprint;
@@ -19,6 +20,9 @@ pub(super) struct Stands {
     pub(super) name: String,
     /// Whether it is given to an agent.
     pub(super) is_agents: bool,
+    /// Whether it can come to its end again after a crash: an agent's attempt keeps it, and observing
+    /// does nothing.
+    pub(super) is_repeatable: bool,
 }
 
 impl Places {
@@ -62,6 +66,7 @@ impl Places {
         let stands = Stands {
             name: step.name.as_str().to_owned(),
             is_agents: matches!(step.work, Work::Agent(_)),
+            is_repeatable: matches!(step.work, Work::Agent(_) | Work::Node(RuntimeNode::Observe)),
         };
         self.0.insert(place, stands);
     }

@@ -42,7 +42,7 @@ impl Service {
         let mut warnings = Vec::new();
         for id in self.store.attempts(&run.id)? {
             let attempt = self.store.attempt(id)?;
-            if let Some(reason) = self.project(&attempt)? {
+            if let Some(reason) = self.project(&attempt, attempt.state)? {
                 if run.launch.check_policy == CheckPolicy::Strict && self.root(&run.id).is_some() {
                     self.refuse(&attempt, &reason)?;
                 }
@@ -86,9 +86,19 @@ impl Service {
         Arc::clone(written.entry(run.to_owned()).or_default())
     }
 
-    /// Writes the files of an attempt that was submitted, unless a newer one of its step has.
-    /// Answers why one is lacking.
-    pub(super) fn project(&self, attempt: &Attempt) -> Result<Option<String>, WorkerError> {
+    /// Writes the files of an attempt whose submit led to this state, unless a newer one of its step
+    /// has. Answers why one is lacking.
+    pub(super) fn project(
+        &self,
+        attempt: &Attempt,
+        state: State,
+    ) -> Result<Option<String>, WorkerError> {
+        if !leaves_output(state) {
+            return Ok(None);
+        }
+        let Some(root) = self.root(&attempt.run.id) else {
+            return Ok(Some("the run has no folder for files".to_owned()));
+        };
         let written = self.written(&attempt.run.id);
         let mut written = written.lock().unwrap_or_else(PoisonError::into_inner);
         if written
@@ -97,16 +107,13 @@ impl Service {
         {
             return Ok(None);
         }
-        // What stands in the store now; a skipped step leaves no output, and so no file.
+        // What stands in the store now.
         let attempt = self.store.attempt(attempt.id)?;
         let submission = attempt.submission.as_ref();
         let Some(submission) = submission.filter(|_| leaves_output(attempt.state)) else {
             return Ok(None);
         };
         written.insert(attempt.step.clone(), attempt.number);
-        let Some(root) = self.root(&attempt.run.id) else {
-            return Ok(Some("the run has no folder for files".to_owned()));
-        };
         let parts = self.store.parts(attempt.id)?;
         Ok(match write_files(&root, &attempt, submission, &parts) {
             Ok(()) => attempt.unfit.map(|unfit| unfit.to_string()),

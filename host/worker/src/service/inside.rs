@@ -7,7 +7,7 @@
 use serde_json::Value;
 
 use super::{Accepted, Service, utf8};
-use crate::attempt::{Admitted, SubmitDigest};
+use crate::attempt::{Admitted, State, SubmitDigest};
 use crate::error::WorkerError;
 use crate::fold::{SubmitFormat, read_body};
 use crate::part::PartName;
@@ -74,7 +74,7 @@ impl Service {
             let access = Access::Inside(attempt.id);
             admitted = self.store.submit(access, now_ms, &submission)?;
         }
-        if let Some(reason) = self.project(&attempt)? {
+        if let Some(reason) = self.project(&attempt, State::Completed)? {
             warnings.extend(self.lacking(&attempt, admitted, &reason)?);
         }
         drop(settling);

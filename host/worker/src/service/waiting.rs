@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use tidegate_contract::Tenant;
+use tokio::sync::watch;
 
 use super::{Outcome, Service};
 use crate::bell::Bells;
@@ -61,18 +62,17 @@ pub(super) struct Settling<'a> {
 impl Drop for Settling<'_> {
     fn drop(&mut self) {
         let waiting = self.waiting;
-        {
-            let mut settling = waiting
-                .settling
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
-            if let Some(count) = settling.get_mut(&self.attempt) {
-                *count -= 1;
-                if *count == 0 {
-                    settling.remove(&self.attempt);
-                }
+        let mut settling = waiting
+            .settling
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = settling.get_mut(&self.attempt) {
+            *count -= 1;
+            if *count == 0 {
+                settling.remove(&self.attempt);
             }
         }
+        // Before anybody can see that it has settled: who looked in between has heard it.
         waiting.ring(self.attempt, &self.run);
     }
 }
@@ -91,7 +91,8 @@ impl Service {
     pub async fn settled(&self, attempt: AttemptId) -> Result<Outcome, WorkerError> {
         let mut bell = self.waiting.attempts.listen(&attempt);
         loop {
-            if let Some(outcome) = self.settled_now(attempt)? {
+            bell.mark_unchanged();
+            if let Some(outcome) = self.settled_now(attempt, &bell)? {
                 return Ok(outcome);
             }
             let rung = bell.changed().await;
@@ -99,11 +100,18 @@ impl Service {
         }
     }
 
-    fn settled_now(&self, attempt: AttemptId) -> Result<Option<Outcome>, WorkerError> {
-        if self.outcome(attempt)? == Outcome::Open || self.waiting.is_settling(attempt) {
+    fn settled_now(
+        &self,
+        attempt: AttemptId,
+        bell: &watch::Receiver<()>,
+    ) -> Result<Option<Outcome>, WorkerError> {
+        if self.waiting.is_settling(attempt) {
             return Ok(None);
         }
-        // Asked again: a strict policy may have taken it back while it settled.
-        self.outcome(attempt).map(Some)
+        let outcome = self.outcome(attempt)?;
+        // What was read may be from the midst of a submit, and a strict policy may have taken it back
+        // since; the bell was rung then.
+        let is_old = self.waiting.is_settling(attempt) || bell.has_changed().unwrap_or(true);
+        Ok(Some(outcome).filter(|outcome| *outcome != Outcome::Open && !is_old))
     }
 }

@@ -1,5 +1,5 @@
 //! The store over `SQLite`: a log that is written ahead and synced at every commit, one thread that
-//! writes, one connection that reads.
+//! writes, a few connections that read.
 //!
 //! The database is opened by path, inside a folder that is this user's alone: `SQLite` makes files
 //! beside it and takes no handle. Deliberately absent: a second process on the same folder.
@@ -9,12 +9,15 @@ mod flows;
 mod reads;
 mod runs;
 mod schema;
+mod statements;
 mod writer;
 mod writes;
 
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use tidegate_contract::Failure;
 use tidegate_sandbox::ambient;
@@ -30,15 +33,21 @@ use crate::step::StepKey;
 use writer::Writer;
 
 pub use events::EVENTS;
+pub(crate) use runs::Note;
 
 /// The database's name in its folder.
 const FILE: &str = "worker.sqlite3";
+
+/// Connections that read, so that a large output on its way holds no other reader up.
+const READERS: usize = 4;
 
 /// Runs and attempts in one `SQLite` database.
 #[derive(Debug)]
 pub struct SqliteStore {
     writer: Writer,
-    reader: Mutex<Connection>,
+    readers: [Mutex<Connection>; READERS],
+    /// Whose turn it is where all of them read.
+    turn: AtomicUsize,
 }
 
 impl SqliteStore {
@@ -54,11 +63,16 @@ impl SqliteStore {
         let path = folder.join(FILE);
         let mut connection = connect(&path)?;
         schema::migrate(&mut connection)?;
-        let reader = connect(&path)?;
-        reader.pragma_update(None, "query_only", true)?;
+        let reader = || {
+            let reader = connect(&path)?;
+            reader.pragma_update(None, "query_only", true)?;
+            Ok::<_, StoreError>(Mutex::new(reader))
+        };
+        let readers = [reader()?, reader()?, reader()?, reader()?];
         Ok(Self {
             writer: Writer::start(connection)?,
-            reader: Mutex::new(reader),
+            readers,
+            turn: AtomicUsize::new(0),
         })
     }
 
@@ -66,8 +80,18 @@ impl SqliteStore {
         &self,
         query: impl FnOnce(&Connection) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
+        let free = self
+            .readers
+            .iter()
+            .find_map(|reader| reader.try_lock().ok());
+        if let Some(reader) = free {
+            return query(&reader);
+        }
+        let turn = self.turn.fetch_add(1, Ordering::Relaxed) % READERS;
+        let [first, ..] = &self.readers;
+        let reader = self.readers.get(turn).unwrap_or(first);
         // A query that panicked has left nothing half done on a connection that only reads.
-        let reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        let reader = reader.lock().unwrap_or_else(PoisonError::into_inner);
         query(&reader)
     }
 }
@@ -82,6 +106,9 @@ fn connect(path: &Path) -> Result<Connection, StoreError> {
     connection.pragma_update(None, "synchronous", "full")?;
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "trusted_schema", false)?;
+    // A plan is made once for a statement, and not again for other values of it.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    connection.set_prepared_statement_cache_capacity(statements::KEPT);
     Ok(connection)
 }
 

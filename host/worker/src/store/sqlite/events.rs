@@ -6,7 +6,7 @@ use serde_json::Value;
 use tidegate_sandbox::ambient;
 
 use super::super::Event;
-use super::{kept, reads};
+use super::{kept, reads, statements};
 use crate::error::StoreError;
 
 /// How many events of one run are kept: the newest.
@@ -22,12 +22,14 @@ pub(super) fn record(
     if let Value::Object(data) = &mut data {
         data.insert("at_ms".to_owned(), ambient::now_ms().into());
     }
-    connection.execute(
+    statements::execute(
+        connection,
         "INSERT INTO events (run, id, kind, data)
          SELECT ?1, coalesce(max(id), 0) + 1, ?2, ?3 FROM events WHERE run = ?1",
         params![run, kind, data.to_string()],
     )?;
-    connection.execute(
+    statements::execute(
+        connection,
         "DELETE FROM events
          WHERE run = ?1 AND id <= (SELECT max(id) FROM events WHERE run = ?1) - ?2",
         params![run, kept(EVENTS)],
@@ -42,7 +44,7 @@ pub(super) fn after(
     (after, most): (u64, u32),
 ) -> Result<Vec<Event>, StoreError> {
     let query = "SELECT id, kind, data FROM events WHERE run = ?1 AND id > ?2 ORDER BY id LIMIT ?3";
-    reads::rows(connection, query, params![run, kept(after), most], |row| {
+    statements::rows(connection, query, params![run, kept(after), most], |row| {
         let id: i64 = reads::column(row, "id")?;
         Ok(Event {
             id: u64::try_from(id).unwrap_or(0),

@@ -12,7 +12,7 @@ use super::super::{
     sha256_hex,
 };
 use super::writes::{self, OPEN, to_json};
-use super::{events, kept, reads};
+use super::{events, kept, reads, statements};
 use crate::attempt::{Close, State};
 use crate::error::StoreError;
 use crate::step::StepKey;
@@ -26,7 +26,8 @@ pub(super) fn finish(
     (status, outcome, files): (RunStatus, Option<&Value>, Files),
 ) -> Result<Option<Vec<AttemptId>>, StoreError> {
     let outcome = outcome.map(to_json).transpose()?;
-    let ended = connection.execute(
+    let ended = statements::execute(
+        connection,
         "UPDATE runs SET ended = 1, status = ?2, outcome = ?3, ended_ms = ?4, files_synced = ?5
          WHERE id = ?1 AND ended = 0",
         params![
@@ -38,7 +39,12 @@ pub(super) fn finish(
         ],
     )?;
     if ended == 0 {
-        let known = connection.query_row("SELECT 1 FROM runs WHERE id = ?1", [run], |_| Ok(()));
+        let known = statements::row(
+            connection,
+            "SELECT 1 FROM runs WHERE id = ?1",
+            [run],
+            |_| Ok(()),
+        );
         return match known.optional()? {
             Some(()) => Ok(None),
             None => Err(StoreError::Missing),
@@ -46,7 +52,7 @@ pub(super) fn finish(
     }
     let closed = writes::close(connection, Close::Cancel, ("run = ?2", params![run]))?;
     // What its steps came to is in its outcome now.
-    connection.execute("DELETE FROM journal WHERE run = ?1", [run])?;
+    statements::execute(connection, "DELETE FROM journal WHERE run = ?1", [run])?;
     let data = json!({"status": status.word()});
     events::record(connection, run, "run.ended", data)?;
     Ok(Some(closed))
@@ -58,7 +64,7 @@ pub(super) fn record(
 ) -> Result<RunRecord, StoreError> {
     let query = "SELECT id AS run_id, tenant, task, launch, status, plan, outcome, created_ms,
              ended_ms FROM runs WHERE id = ?1 AND tenant = ?2";
-    let found = reads::rows(connection, query, params![run, tenant.as_str()], record_of)?;
+    let found = statements::rows(connection, query, params![run, tenant.as_str()], record_of)?;
     found.into_iter().next().ok_or(StoreError::Missing)
 }
 
@@ -66,18 +72,22 @@ pub(super) fn record(
 pub(super) fn open(connection: &Connection) -> Result<Vec<RunRecord>, StoreError> {
     let query = "SELECT id AS run_id, tenant, task, launch, status, plan, outcome, created_ms,
              ended_ms FROM runs WHERE ended = 0 AND plan IS NOT NULL ORDER BY rowid";
-    reads::rows(connection, query, [], record_of)
+    statements::rows(connection, query, [], record_of)
 }
 
 /// Runs that are flows and have ended, whose files may not be there after a crash of the machine.
 pub(super) fn unsynced(connection: &Connection) -> Result<Vec<Run>, StoreError> {
     let query = "SELECT id AS run_id, tenant, task, launch FROM runs
          WHERE ended = 1 AND files_synced = 0 AND plan IS NOT NULL ORDER BY rowid";
-    reads::rows(connection, query, [], reads::run_of)
+    statements::rows(connection, query, [], reads::run_of)
 }
 
 pub(super) fn synced(connection: &Connection, run: &str) -> Result<(), StoreError> {
-    connection.execute("UPDATE runs SET files_synced = 1 WHERE id = ?1", [run])?;
+    statements::execute(
+        connection,
+        "UPDATE runs SET files_synced = 1 WHERE id = ?1",
+        [run],
+    )?;
     Ok(())
 }
 
@@ -128,7 +138,7 @@ fn some_attempts(
     let query = format!(
         "SELECT id, step, number, agent, state, reach, reason, code FROM attempts WHERE {condition}"
     );
-    reads::rows(connection, &query, values, |row| {
+    statements::rows(connection, &query, values, |row| {
         Ok(AttemptRecord {
             id: AttemptId(reads::column(row, "id")?),
             step: reads::step_of(row)?,
@@ -152,13 +162,14 @@ pub(super) fn claim(
          ORDER BY a.id LIMIT 1"
     );
     let values = params![claim.agent, claim.tenant.as_str()];
-    let found = connection.query_row(&query, values, |row| row.get(0));
+    let found = statements::row(connection, &query, values, |row| row.get(0));
     let Some(id) = found.optional()?.map(AttemptId) else {
         return Ok(None);
     };
     let attempt = reads::attempt(connection, id)?;
     let expires_ms = claim.now_ms.saturating_add(attempt.order.lifetime_ms());
-    connection.execute(
+    statements::execute(
+        connection,
         "UPDATE attempts SET reach = ?2, expires_ms = ?3 WHERE id = ?1",
         params![id.0, Reach::Claimed.word(), kept(expires_ms)],
     )?;
@@ -176,13 +187,17 @@ pub(super) fn put_back(
     credential: &CredentialDigest,
 ) -> Result<Option<String>, StoreError> {
     let digest = credential.as_bytes();
-    let forgotten = connection.execute("DELETE FROM credentials WHERE digest = ?1", [digest])?;
+    let forgotten = statements::execute(
+        connection,
+        "DELETE FROM credentials WHERE digest = ?1",
+        [digest],
+    )?;
     let query = format!(
         "UPDATE attempts SET reach = ?2, expires_ms = ?3
          WHERE id = ?1 AND reach = 'claimed' AND {OPEN}"
     );
     let values = params![id.0, Reach::Waiting.word(), kept(u64::MAX)];
-    if forgotten == 0 || connection.execute(&query, values)? == 0 {
+    if forgotten == 0 || statements::execute(connection, &query, values)? == 0 {
         return Ok(None);
     }
     let attempt = reads::attempt(connection, id)?;
@@ -204,13 +219,13 @@ pub(super) fn rekick(
         "SELECT id FROM attempts WHERE run = ?1 AND {OPEN}
          AND (step = ?2 OR (?2 IS NULL AND reach IN ('waiting', 'claimed'))) ORDER BY id"
     );
-    let open = reads::rows(connection, &query, params![run, step], |row| {
+    let open = statements::rows(connection, &query, params![run, step], |row| {
         Ok(AttemptId(reads::column(row, "id")?))
     })?;
     let again = |id: AttemptId| {
         let attempt = reads::attempt(connection, id)?;
         let query = "SELECT place, reach FROM attempts WHERE id = ?1";
-        let (place, reach) = connection.query_row(query, [id.0], |row| {
+        let (place, reach) = statements::row(connection, query, [id.0], |row| {
             Ok((row.get(0)?, row.get::<_, String>(1)?))
         })?;
         let inside = Reach::from_word(&reach) == Some(Reach::Inside);
@@ -237,7 +252,9 @@ pub(super) fn rekick(
 /// When the next open attempt's time runs out, in milliseconds since 1970.
 pub(super) fn next_expiry(connection: &Connection) -> Result<Option<u64>, StoreError> {
     let query = format!("SELECT min(expires_ms) FROM attempts WHERE {OPEN} AND expires_ms < ?1");
-    let next = connection.query_row(&query, [i64::MAX], |row| row.get::<_, Option<i64>>(0))?;
+    let next = statements::row(connection, &query, [i64::MAX], |row| {
+        row.get::<_, Option<i64>>(0)
+    })?;
     Ok(next.map(|next| u64::try_from(next).unwrap_or(0)))
 }
 
@@ -251,7 +268,7 @@ pub(super) fn places(
          UNION ALL
          SELECT DISTINCT place, 0 FROM attempts WHERE run = ?1 AND place IS NOT NULL
              AND place NOT IN (SELECT place FROM journal WHERE run = ?1)";
-    reads::rows(connection, query, [run], |row| {
+    statements::rows(connection, query, [run], |row| {
         let has_ended: i64 = reads::column(row, "has_ended")?;
         Ok((reads::column(row, "place")?, has_ended != 0))
     })
@@ -263,9 +280,10 @@ pub(super) fn value_at(
     (run, place): (&str, &str),
 ) -> Result<Option<Value>, StoreError> {
     let query = "SELECT value FROM journal WHERE run = ?1 AND place = ?2";
-    let found = connection
-        .query_row(query, [run, place], |row| row.get::<_, Option<String>>(0))
-        .optional()?;
+    let found = statements::row(connection, query, [run, place], |row| {
+        row.get::<_, Option<String>>(0)
+    })
+    .optional()?;
     found.flatten().as_deref().map(value_of).transpose()
 }
 
@@ -275,7 +293,8 @@ pub(super) fn journal(
     (run, place): (&str, &str),
     value: Option<&str>,
 ) -> Result<(), StoreError> {
-    let written = connection.execute(
+    let written = statements::execute(
+        connection,
         "INSERT INTO journal (run, place, value)
          SELECT id, ?2, ?3 FROM runs WHERE id = ?1 AND ended = 0
          ON CONFLICT DO UPDATE SET value = excluded.value",
@@ -293,7 +312,8 @@ pub(super) fn audit(
     (run, step): (&str, &str),
     (name, text): (&str, &str),
 ) -> Result<(), StoreError> {
-    connection.execute(
+    statements::execute(
+        connection,
         "INSERT INTO audits (run, step, name, size_bytes, sha256, text)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6)
          ON CONFLICT DO UPDATE SET size_bytes = excluded.size_bytes,

@@ -9,6 +9,7 @@ use tidegate_contract::{Failure, Tenant};
 use super::super::{
     Access, Admission, Attempt, AttemptId, Order, Output, Part, Reading, Run, Submission,
 };
+use super::statements;
 use crate::attempt::{Bond, RunState, Standing, State, SubmitDigest};
 use crate::error::StoreError;
 use crate::part::{PartName, Unfit};
@@ -21,9 +22,10 @@ const ATTEMPT: &str =
     "a.id, a.step, a.number, a.agent, a.work_order, a.state, a.unfit, a.reason, a.code, a.ending,
     a.reading, a.submit_digest, a.body, r.id AS run_id, r.tenant, r.task, r.launch, r.ended";
 
-/// The steps of a run whose last completed attempt is asked for.
-const LAST_COMPLETED: &str = "SELECT max(number) FROM attempts b
-    WHERE b.run = a.run AND b.step = a.step AND b.state = 'completed'";
+/// That an attempt is its step's last completed one. The index `outputs` finds both without a look at
+/// any other attempt of the run.
+const IS_OUTPUT: &str = "a.state = 'completed' AND a.number = (SELECT max(number) FROM attempts b
+    WHERE b.run = a.run AND b.step = a.step AND b.state = 'completed')";
 
 /// The newest attempt of an attempt's place: what a loop comes to next takes nothing back.
 const NEWEST: &str = "(SELECT max(number) FROM attempts b
@@ -110,32 +112,16 @@ fn submission_of(row: &Row<'_>) -> Result<Option<Submission>, StoreError> {
     }))
 }
 
-/// Each row of a query, read.
-pub(super) fn rows<T>(
-    connection: &Connection,
-    query: &str,
-    values: impl rusqlite::Params,
-    read: impl Fn(&Row<'_>) -> Result<T, StoreError>,
-) -> Result<Vec<T>, StoreError> {
-    let mut statement = connection.prepare(query)?;
-    let mut found = statement.query(values)?;
-    let mut list = Vec::new();
-    while let Some(row) = found.next()? {
-        list.push(read(row)?);
-    }
-    Ok(list)
-}
-
 pub(super) fn open_runs(connection: &Connection) -> Result<Vec<Run>, StoreError> {
     let query =
         "SELECT id AS run_id, tenant, task, launch FROM runs WHERE ended = 0 ORDER BY rowid";
-    rows(connection, query, [], run_of)
+    statements::rows(connection, query, [], run_of)
 }
 
 /// An open run.
 pub(super) fn run(connection: &Connection, id: &str) -> Result<Run, StoreError> {
     let query = "SELECT id AS run_id, tenant, task, launch FROM runs WHERE ended = 0 AND id = ?1";
-    let found = rows(connection, query, [id], run_of)?;
+    let found = statements::rows(connection, query, [id], run_of)?;
     found.into_iter().next().ok_or(StoreError::Missing)
 }
 
@@ -158,7 +144,7 @@ fn by_credential(
          FROM credentials c JOIN attempts a ON a.id = c.attempt JOIN runs r ON r.id = a.run
          WHERE c.digest = ?1"
     );
-    let found = rows(connection, &query, [credential.as_bytes()], |row| {
+    let found = statements::rows(connection, &query, [credential.as_bytes()], |row| {
         let digest: Vec<u8> = column(row, "digest")?;
         let digest = CredentialDigest::from_bytes(&digest)
             .ok_or_else(|| damaged("a credential's digest"))?;
@@ -176,7 +162,7 @@ fn by_id(connection: &Connection, id: AttemptId) -> Result<Option<Admission>, St
          FROM attempts a JOIN runs r ON r.id = a.run WHERE a.id = ?1",
         i64::MAX
     );
-    let found = rows(connection, &query, [id.0], admission_of)?;
+    let found = statements::rows(connection, &query, [id.0], admission_of)?;
     Ok(found.into_iter().next())
 }
 
@@ -205,20 +191,20 @@ fn admission_of(row: &Row<'_>) -> Result<Admission, StoreError> {
 pub(super) fn attempt(connection: &Connection, id: AttemptId) -> Result<Attempt, StoreError> {
     let query =
         format!("SELECT {ATTEMPT} FROM attempts a JOIN runs r ON r.id = a.run WHERE a.id = ?1");
-    let found = rows(connection, &query, [id.0], attempt_of)?;
+    let found = statements::rows(connection, &query, [id.0], attempt_of)?;
     found.into_iter().next().ok_or(StoreError::Missing)
 }
 
 pub(super) fn attempts(connection: &Connection, run: &str) -> Result<Vec<AttemptId>, StoreError> {
     let query = "SELECT id FROM attempts WHERE run = ?1 ORDER BY id";
-    rows(connection, query, [run], |row| {
+    statements::rows(connection, query, [run], |row| {
         Ok(AttemptId(column(row, "id")?))
     })
 }
 
 pub(super) fn parts(connection: &Connection, attempt: AttemptId) -> Result<Vec<Part>, StoreError> {
     let query = "SELECT name, unfit, text FROM parts WHERE attempt = ?1 ORDER BY id";
-    rows(connection, query, [attempt.0], |row| {
+    statements::rows(connection, query, [attempt.0], |row| {
         Ok(Part {
             name: part_of(row)?,
             text: column(row, "text")?,
@@ -243,20 +229,20 @@ fn part_of(row: &Row<'_>) -> Result<PartName, StoreError> {
 pub(super) fn outputs(connection: &Connection, run: &str) -> Result<Vec<Output>, StoreError> {
     let query = format!(
         "SELECT a.step, a.number, NULL AS name, a.size_bytes, a.sha256, a.unfit IS NULL AS has_file, a.id, 0 AS part
-             FROM attempts a WHERE a.run = ?1 AND a.number = ({LAST_COMPLETED})
+             FROM attempts a WHERE a.run = ?1 AND {IS_OUTPUT}
          UNION ALL
          SELECT a.step, a.number, p.name, p.size_bytes, p.sha256, p.unfit IS NULL, a.id, p.id
              FROM attempts a JOIN parts p ON p.attempt = a.id
-             WHERE a.run = ?1 AND a.number = ({LAST_COMPLETED})
+             WHERE a.run = ?1 AND {IS_OUTPUT}
          UNION ALL
          SELECT a.step, a.number, s.name, s.size_bytes, s.sha256, 0, a.id, {} + s.id
              FROM attempts a JOIN audits s ON s.run = a.run AND s.step = a.step
-             WHERE a.run = ?1 AND a.number = ({LAST_COMPLETED})
+             WHERE a.run = ?1 AND {IS_OUTPUT}
          ORDER BY 7, 8",
         // Behind the worker's own.
         i64::MAX / 2
     );
-    rows(connection, &query, [run], |row| {
+    statements::rows(connection, &query, [run], |row| {
         let name: Option<String> = column(row, "name")?;
         let size: i64 = column(row, "size_bytes")?;
         Ok(Output {
@@ -284,21 +270,21 @@ pub(super) fn output(
         None => {
             let query = format!(
                 "SELECT a.body FROM attempts a
-                 WHERE a.run = ?1 AND a.step = ?2 AND a.number = ({LAST_COMPLETED})"
+                 WHERE a.run = ?1 AND a.step = ?2 AND {IS_OUTPUT}"
             );
             let values = params![run, step];
-            connection.query_row(&query, values, |row| row.get(0))
+            statements::row(connection, &query, values, |row| row.get(0))
         }
         Some(part) => {
             let query = format!(
                 "SELECT p.text FROM attempts a JOIN parts p ON p.attempt = a.id
-                 WHERE a.run = ?1 AND a.step = ?2 AND a.number = ({LAST_COMPLETED}) AND p.name = ?3
+                 WHERE a.run = ?1 AND a.step = ?2 AND {IS_OUTPUT} AND p.name = ?3
                  UNION ALL
                  SELECT s.text FROM attempts a JOIN audits s ON s.run = a.run AND s.step = a.step
-                 WHERE a.run = ?1 AND a.step = ?2 AND a.number = ({LAST_COMPLETED}) AND s.name = ?3"
+                 WHERE a.run = ?1 AND a.step = ?2 AND {IS_OUTPUT} AND s.name = ?3"
             );
             let values = params![run, step, part.as_str()];
-            connection.query_row(&query, values, |row| row.get(0))
+            statements::row(connection, &query, values, |row| row.get(0))
         }
     };
     Ok(found.optional()?)

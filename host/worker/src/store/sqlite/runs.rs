@@ -1,7 +1,7 @@
 //! What the store keeps of runs that are flows, for the part of this crate that runs them. What a run
 //! waits for is written without blocking a thread.
 
-use rusqlite::params;
+use rusqlite::{Connection, params};
 use serde_json::Value;
 use tidegate_contract::Tenant;
 
@@ -16,6 +16,31 @@ use crate::token::CredentialDigest;
 
 /// Events that are read at once.
 const EVENTS_AT_ONCE: u32 = 256;
+
+/// What is noted of a place of a flow.
+#[derive(Debug)]
+pub(crate) struct Note {
+    /// The run.
+    pub(crate) run: String,
+    /// The place.
+    pub(crate) place: String,
+    /// What it ended with, as JSON; `None` where it starts.
+    pub(crate) value: Option<String>,
+    /// What whoever follows the run is told.
+    pub(crate) event: Option<(&'static str, Value)>,
+}
+
+impl Note {
+    fn write(self) -> impl FnOnce(&Connection) -> Result<(), StoreError> + Send + 'static {
+        move |connection| {
+            flows::journal(connection, (&self.run, &self.place), self.value.as_deref())?;
+            if let Some((kind, data)) = self.event {
+                events::record(connection, &self.run, kind, data)?;
+            }
+            Ok(())
+        }
+    }
+}
 
 impl SqliteStore {
     /// Keeps a run with what its flow is made of.
@@ -147,21 +172,18 @@ impl SqliteStore {
     }
 
     /// Notes what became of a place, in one commit with the event that says so.
-    pub(crate) async fn journal(
+    pub(crate) async fn journal(&self, note: Note) -> Result<(), StoreError> {
+        self.writer.write_soon(note.write()).await
+    }
+
+    /// The same where nothing is lost with the note: it goes to the disk before, or with, whatever is
+    /// kept after it. `done` is told then.
+    pub(crate) fn journal_later(
         &self,
-        run: &str,
-        place: &str,
-        (value, event): (Option<String>, Option<(&'static str, Value)>),
+        note: Note,
+        done: impl FnOnce(Result<(), StoreError>) + Send + 'static,
     ) -> Result<(), StoreError> {
-        let (run, place) = (run.to_owned(), place.to_owned());
-        let written = self.writer.write_soon(move |connection| {
-            flows::journal(connection, (&run, &place), value.as_deref())?;
-            if let Some((kind, data)) = event {
-                events::record(connection, &run, kind, data)?;
-            }
-            Ok(())
-        });
-        written.await
+        self.writer.write_later(note.write(), done)
     }
 
     pub(crate) fn audit(

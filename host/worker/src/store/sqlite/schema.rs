@@ -6,7 +6,7 @@ use crate::error::StoreError;
 
 /// Each step from one `user_version` to the next, from an empty database on. A step that has been
 /// released is never edited: a change is a new one.
-const STEPS: [&str; 3] = [
+const STEPS: [&str; 4] = [
     "
 CREATE TABLE runs (
     id TEXT PRIMARY KEY,
@@ -102,6 +102,9 @@ ALTER TABLE runs ADD COLUMN files_synced INTEGER NOT NULL DEFAULT 0;
 UPDATE runs SET files_synced = 1 WHERE ended = 1;
 CREATE INDEX unsynced_runs ON runs (id) WHERE ended = 1 AND files_synced = 0;
 ",
+    "
+CREATE INDEX outputs ON attempts (run, step, number) WHERE state = 'completed';
+",
 ];
 
 /// Brings a database to this version, whole or not at all.
@@ -134,7 +137,7 @@ mod tests {
         let mut connection = Connection::open_in_memory().unwrap();
         for _ in 0..2 {
             migrate(&mut connection).unwrap();
-            assert_eq!(version(&connection), 3);
+            assert_eq!(version(&connection), 4);
         }
     }
 
@@ -149,7 +152,7 @@ mod tests {
         connection.execute_batch(kept).unwrap();
         connection.pragma_update(None, "user_version", 1).unwrap();
         migrate(&mut connection).unwrap();
-        assert_eq!(version(&connection), 3);
+        assert_eq!(version(&connection), 4);
         let query = "SELECT group_concat(status, ',') || ' ' || (SELECT reach FROM attempts)
             FROM (SELECT status FROM runs ORDER BY id)";
         let found: String = connection.query_row(query, [], |row| row.get(0)).unwrap();
@@ -163,7 +166,7 @@ mod tests {
         let refused = migrate(&mut connection);
         let expected = StoreError::TooNew {
             found: 99,
-            known: 3,
+            known: 4,
         };
         assert_eq!(refused.unwrap_err().to_string(), expected.to_string());
         assert_eq!(version(&connection), 99);

@@ -1,12 +1,18 @@
 //! The one thread that writes. Jobs that come while a commit is on its way to the disk share the
 //! next one, and each is answered only after its commit.
+//!
+//! A job that nobody waits for may be in no hurry: it is done in its turn, and goes to the disk with
+//! the next job that is waited for, or after [`LATER`]. So what was queued first is never lost while
+//! what was queued after it is kept.
 
 use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
+use super::statements;
 use crate::error::StoreError;
 
 /// Jobs that may wait; whoever brings one more waits before the queue.
@@ -14,6 +20,9 @@ const QUEUE: usize = 1_024;
 
 /// Jobs that share one commit, so that none waits for a stream without end.
 const BATCH: usize = 256;
+
+/// How long a commit may be put off in which nobody waits for anything.
+const LATER: Duration = Duration::from_millis(5);
 
 /// What a commit came to.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -25,7 +34,19 @@ enum Commit {
 /// Tells whoever waits for a job how its commit ended.
 type Reply = Box<dyn FnOnce(Commit)>;
 
-type Job = Box<dyn FnOnce(&Connection) -> Reply + Send>;
+type Work = Box<dyn FnOnce(&Connection) -> Reply + Send>;
+
+struct Job {
+    work: Work,
+    hurry: Hurry,
+}
+
+/// Whether somebody waits for a job's commit.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Hurry {
+    Now,
+    Later,
+}
 
 /// The handle of the thread; dropping it ends the thread after the jobs that wait.
 #[derive(Debug)]
@@ -59,7 +80,7 @@ impl Writer {
     {
         let (answer, answered) = mpsc::sync_channel(1);
         // Nobody may wait any more: the job is done all the same.
-        self.queue(job, move |outcome| drop(answer.send(outcome)))?;
+        self.queue(job, Hurry::Now, move |outcome| drop(answer.send(outcome)))?;
         answered.recv().map_err(|_closed| StoreError::Closed)?
     }
 
@@ -72,20 +93,33 @@ impl Writer {
         T: Send + 'static,
     {
         let (answer, answered) = oneshot::channel();
-        self.queue(job, move |outcome| drop(answer.send(outcome)))?;
+        self.queue(job, Hurry::Now, move |outcome| drop(answer.send(outcome)))?;
         answered.await.map_err(|_closed| StoreError::Closed)?
+    }
+
+    /// Runs a job that nobody waits for, in its turn, and tells `done` after its commit.
+    pub(super) fn write_later<T>(
+        &self,
+        job: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
+        done: impl FnOnce(Result<T, StoreError>) + Send + 'static,
+    ) -> Result<(), StoreError>
+    where
+        T: Send + 'static,
+    {
+        self.queue(job, Hurry::Later, done)
     }
 
     fn queue<T, E>(
         &self,
         job: impl FnOnce(&Connection) -> Result<T, E> + Send + 'static,
+        hurry: Hurry,
         answer: impl FnOnce(Result<T, E>) + Send + 'static,
     ) -> Result<(), StoreError>
     where
         T: Send + 'static,
         E: From<StoreError> + From<rusqlite::Error> + Send + 'static,
     {
-        let job: Job = Box::new(move |connection| {
+        let work: Work = Box::new(move |connection| {
             let outcome = within_savepoint(connection, job);
             Box::new(move |commit| {
                 answer(match (commit, outcome) {
@@ -95,6 +129,7 @@ impl Writer {
             })
         });
         let jobs = self.jobs.as_ref().ok_or(StoreError::Closed)?;
+        let job = Job { work, hurry };
         jobs.send(job).map_err(|_closed| StoreError::Closed)
     }
 }
@@ -116,16 +151,21 @@ fn lost() -> StoreError {
 
 fn run(connection: &Connection, waiting: &Receiver<Job>) {
     while let Ok(first) = waiting.recv() {
-        let begun = connection.execute_batch("BEGIN IMMEDIATE");
-        let mut replies = vec![first(connection)];
+        let begun = statements::execute(connection, "BEGIN IMMEDIATE", []);
+        let mut hurry = first.hurry;
+        let mut replies = vec![(first.work)(connection)];
+        let until = Instant::now() + LATER;
         while replies.len() < BATCH
-            && let Ok(job) = waiting.try_recv()
+            && let Some(job) = next(waiting, hurry, until)
         {
-            replies.push(job(connection));
+            if job.hurry == Hurry::Now {
+                hurry = Hurry::Now;
+            }
+            replies.push((job.work)(connection));
         }
-        let committed = begun.and_then(|()| connection.execute_batch("COMMIT"));
+        let committed = begun.and_then(|_| statements::execute(connection, "COMMIT", []));
         let commit = match committed {
-            Ok(()) => Commit::Kept,
+            Ok(_) => Commit::Kept,
             Err(_told_to_each_that_waits) => {
                 if connection.execute_batch("ROLLBACK").is_err() {
                     // SQLite has rolled back by itself, or there was no transaction.
@@ -135,6 +175,17 @@ fn run(connection: &Connection, waiting: &Receiver<Job>) {
         };
         for reply in replies {
             reply(commit);
+        }
+    }
+}
+
+/// The next job of a commit; where nobody waits for it yet, it is waited for.
+fn next(waiting: &Receiver<Job>, hurry: Hurry, until: Instant) -> Option<Job> {
+    match hurry {
+        Hurry::Now => waiting.try_recv().ok(),
+        Hurry::Later => {
+            let left = until.saturating_duration_since(Instant::now());
+            waiting.recv_timeout(left).ok()
         }
     }
 }
@@ -151,12 +202,12 @@ where
         // `BEGIN` failed: without it each statement would be a commit of its own.
         return Err(lost().into());
     }
-    connection.execute_batch("SAVEPOINT job")?;
+    statements::execute(connection, "SAVEPOINT job", [])?;
     let outcome = job(connection);
     if outcome.is_err() {
-        connection.execute_batch("ROLLBACK TO job")?;
+        statements::execute(connection, "ROLLBACK TO job", [])?;
     }
-    connection.execute_batch("RELEASE job")?;
+    statements::execute(connection, "RELEASE job", [])?;
     outcome
 }
 
@@ -197,7 +248,7 @@ mod tests {
         let mut gate = Some(gate);
         for n in 1..=3 {
             let (events, replied, gate) = (Arc::clone(&events), replied.clone(), gate.take());
-            let job: Job = Box::new(move |connection| {
+            let work: Work = Box::new(move |connection| {
                 if let Some(gate) = gate {
                     gate.recv().unwrap();
                 }
@@ -209,7 +260,8 @@ mod tests {
                     replied.send(()).unwrap();
                 })
             });
-            jobs.send(job).unwrap();
+            let hurry = Hurry::Now;
+            jobs.send(Job { work, hurry }).unwrap();
         }
         open.send(()).unwrap();
         for _ in 1..=3 {
@@ -225,6 +277,30 @@ mod tests {
         ];
         assert_eq!(*events.lock().unwrap(), expected);
         assert_eq!(sum(&writer), 6);
+    }
+
+    #[test]
+    fn i10_what_nobody_waits_for_is_kept_with_what_comes_after_it_or_soon() {
+        let writer = writer();
+        let (told, done) = mpsc::channel();
+        let later = |n: i64| {
+            let told = told.clone();
+            let tell = move |outcome: Result<(), StoreError>| told.send((n, outcome.is_ok()));
+            let write = move |connection: &Connection| insert(connection, n);
+            writer
+                .write_later(write, move |outcome| tell(outcome).unwrap())
+                .unwrap();
+        };
+        later(1);
+        assert_eq!(sum(&writer), 1);
+        assert_eq!(
+            done.try_recv(),
+            Ok((1, true)),
+            "told before what came after"
+        );
+        later(10);
+        assert_eq!(done.recv(), Ok((10, true)), "though nothing comes after");
+        assert_eq!(sum(&writer), 11);
     }
 
     #[test]

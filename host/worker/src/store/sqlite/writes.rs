@@ -10,7 +10,7 @@ use tidegate_sandbox::ambient;
 use super::super::{
     Access, Admission, Attempt, AttemptId, Kept, NewAttempt, Run, Staged, Submission, sha256_hex,
 };
-use super::{events, kept, reads};
+use super::{events, kept, reads, statements};
 use crate::attempt::{Admitted, Close, State};
 use crate::error::{StoreError, WorkerError};
 use crate::part::{PartName, Unfit, check_file_name, fold_name};
@@ -33,7 +33,8 @@ pub(super) fn create_run(
 ) -> Result<(), StoreError> {
     let launch = to_json(&run.launch)?;
     let now_ms = kept(ambient::now_ms());
-    let written = connection.execute(
+    let written = statements::execute(
+        connection,
         "INSERT INTO runs (id, tenant, task, launch, plan, created_ms)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO NOTHING",
         params![run.id, run.tenant.as_str(), run.task, launch, plan, now_ms],
@@ -64,14 +65,16 @@ pub(super) fn dispatch(connection: &Connection, new: &NewAttempt) -> Result<Kept
             params![new.run, step, new.place],
         ),
     )?;
-    let number: u32 = connection.query_row(
+    let number: u32 = statements::row(
+        connection,
         "SELECT coalesce(max(number), 0) + 1 FROM attempts WHERE run = ?1 AND step = ?2",
         params![new.run, step],
         |row| row.get(0),
     )?;
     // The step's own file is reserved now, so that no part of another step can take its name.
     let unfit = claim(connection, &run, (&new.step, number), &new.step.file_name())?;
-    connection.execute(
+    statements::execute(
+        connection,
         "INSERT INTO attempts
              (run, step, number, agent, work_order, state, unfit, expires_ms, place, reach)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
@@ -107,7 +110,8 @@ pub(super) fn credential(
     attempt: AttemptId,
     (digest, expires_ms): (&CredentialDigest, u64),
 ) -> Result<(), StoreError> {
-    connection.execute(
+    statements::execute(
+        connection,
         "INSERT INTO credentials (digest, attempt, role, expires_ms) VALUES (?1, ?2, ?3, ?4)",
         params![
             digest.as_bytes(),
@@ -133,7 +137,7 @@ pub(super) fn close(
         "UPDATE attempts SET state = ?1 WHERE ({condition}) AND {OPEN}
          RETURNING id, run, step, number"
     );
-    let closed = reads::rows(connection, &query, all.as_slice(), |row| {
+    let closed = statements::rows(connection, &query, all.as_slice(), |row| {
         let run: String = reads::column(row, "run")?;
         let step: String = reads::column(row, "step")?;
         let number: u32 = reads::column(row, "number")?;
@@ -163,12 +167,14 @@ fn claim(
     }
     let folder = run.folder(step, number).join("/");
     let (step, folded) = (step.to_string(), fold_name(name));
-    connection.execute(
+    statements::execute(
+        connection,
         "INSERT INTO files (run, folder, folded, step, name) VALUES (?1, ?2, ?3, ?4, ?5)
          ON CONFLICT DO NOTHING",
         params![run.id, folder, folded, step, name],
     )?;
-    let ours = connection.query_row(
+    let ours = statements::row(
+        connection,
         "SELECT step = ?4 AND name = ?5 FROM files WHERE run = ?1 AND folder = ?2 AND folded = ?3",
         params![run.id, folder, folded, step, name],
         |row| row.get::<_, i64>(0),
@@ -193,7 +199,8 @@ pub(super) fn stage(
         return Ok(Staged::Failed(unfit));
     }
     check_room(connection, attempt.id, (name, text))?;
-    connection.execute(
+    statements::execute(
+        connection,
         "INSERT INTO parts (attempt, name, unfit, size_bytes, sha256, text)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6)
          ON CONFLICT DO UPDATE SET unfit = excluded.unfit, size_bytes = excluded.size_bytes,
@@ -207,7 +214,8 @@ pub(super) fn stage(
             text
         ],
     )?;
-    connection.execute(
+    statements::execute(
+        connection,
         "UPDATE attempts SET state = ?2 WHERE id = ?1",
         params![attempt.id.0, State::Staged.word()],
     )?;
@@ -228,14 +236,14 @@ fn check_room(
     attempt: AttemptId,
     (name, text): (&PartName, &str),
 ) -> Result<(), WorkerError> {
-    let (others, bytes): (i64, i64) = connection
-        .query_row(
-            "SELECT COUNT(*), COALESCE(SUM(size_bytes), 0) FROM parts
+    let (others, bytes): (i64, i64) = statements::row(
+        connection,
+        "SELECT COUNT(*), COALESCE(SUM(size_bytes), 0) FROM parts
              WHERE attempt = ?1 AND name <> ?2",
-            params![attempt.0, name.as_str()],
-            |row| Ok((row.get(0)?, row.get(1)?)),
-        )
-        .map_err(StoreError::from)?;
+        params![attempt.0, name.as_str()],
+        |row| Ok((row.get(0)?, row.get(1)?)),
+    )
+    .map_err(StoreError::from)?;
     let others = usize::try_from(others).unwrap_or(usize::MAX);
     let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
     if others >= PARTS || bytes.saturating_add(text.len()) > PARTS_BYTES {
@@ -288,7 +296,8 @@ pub(super) fn submit(
 ) -> Result<Admitted, WorkerError> {
     let admitted = admission.standing.admit_submit(submission.digest, now_ms)?;
     if admitted == Admitted::First {
-        connection.execute(
+        statements::execute(
+            connection,
             "UPDATE attempts SET state = ?2, ending = ?3, submit_digest = ?4, size_bytes = ?5,
                  sha256 = ?6, body = ?7, reading = ?8 WHERE id = ?1",
             params![
@@ -315,7 +324,8 @@ pub(super) fn fail(
     attempt: AttemptId,
     failure: &Failure,
 ) -> Result<(), StoreError> {
-    let failed = connection.execute(
+    let failed = statements::execute(
+        connection,
         &format!(
             "UPDATE attempts SET state = ?2, code = ?3, reason = ?4
              WHERE id = ?1 AND ({OPEN} OR (state IN ('completed', 'blocked') AND {UNTAKEN}))"
@@ -345,10 +355,14 @@ pub(super) fn expire(
         Close::Expire,
         ("expires_ms <= ?2", params![now_ms]),
     )?;
-    connection.execute("DELETE FROM credentials WHERE expires_ms <= ?1", [now_ms])?;
+    statements::execute(
+        connection,
+        "DELETE FROM credentials WHERE expires_ms <= ?1",
+        [now_ms],
+    )?;
     let of = |id: AttemptId| {
         let query = "SELECT run FROM attempts WHERE id = ?1";
-        let run = connection.query_row(query, [id.0], |row| row.get(0))?;
+        let run = statements::row(connection, query, [id.0], |row| row.get(0))?;
         Ok((id, run))
     };
     expired.into_iter().map(of).collect()
