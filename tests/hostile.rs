@@ -16,6 +16,7 @@ mod peaks;
 mod plugins;
 mod reach;
 mod read_only;
+mod seen;
 mod slots;
 mod times;
 mod tools;

@@ -23,10 +23,7 @@ pub(crate) struct Builtin {
 impl Builtin {
     /// Its component.
     pub(crate) fn component(&'static self) -> Component {
-        Component {
-            digest: tidegate_engine::digest(self.bytes),
-            reread: Box::new(|| Ok(self.bytes.to_vec())),
-        }
+        Component::carried(self.bytes)
     }
 }
 

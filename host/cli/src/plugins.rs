@@ -175,16 +175,7 @@ impl<'a> Assembly<'a> {
             limits: wanted.limits,
             config: wanted.config,
         };
-        let Component { digest, reread } = wanted.component;
-        check_digest(&wanted.name, &digest, wanted.pinned.as_deref())?;
-        let plugin = self.engine.load_when_called(source, digest, reread)?;
-        if let Some(audit) = &self.audit {
-            audit.record(&AuditEvent::Plugin {
-                plugin: plugin.name(),
-                digest: plugin.digest(),
-                compiled: plugin.compiled(),
-            });
-        }
+        let plugin = self.load(source, wanted.component, wanted.pinned.as_deref())?;
         let grant = plugin_grant(&self.sandbox, wanted.grants.as_ref(), &plugin)
             .with_context(|| format!("grants of plugin `{}`", wanted.name))?;
         let handles = self
@@ -226,6 +217,27 @@ impl<'a> Assembly<'a> {
             name: wanted.name,
         });
         Ok(())
+    }
+
+    fn load(
+        &self,
+        source: PluginSource,
+        component: Component,
+        pinned: Option<&str>,
+    ) -> anyhow::Result<Plugin> {
+        let (digest, reread) = component
+            .identify(&self.engine, pinned)
+            .with_context(|| format!("plugin `{}`", source.name))?;
+        check_digest(&source.name, &digest, pinned)?;
+        let plugin = self.engine.load_when_called(source, digest, reread)?;
+        if let Some(audit) = &self.audit {
+            audit.record(&AuditEvent::Plugin {
+                plugin: plugin.name(),
+                digest: plugin.digest(),
+                compiled: plugin.compiled(),
+            });
+        }
+        Ok(plugin)
     }
 
     /// Opens what a plugin was granted.

@@ -6,9 +6,9 @@ use anyhow::{Context as _, bail};
 use tidegate::{Reread, SchemaCheck};
 use tidegate_contract::limits::parse_limit;
 use tidegate_contract::{JsonObject, Limits};
-use tidegate_engine::Digester;
+use tidegate_engine::{Digester, Engine};
 use tidegate_sandbox::SandboxError;
-use tidegate_sandbox::ambient::NamedFile;
+use tidegate_sandbox::ambient::{NamedFile, Stamp};
 
 use crate::builtin::{self, Builtin};
 use crate::cli::PluginArguments;
@@ -21,10 +21,12 @@ use crate::web_search;
 /// Largest component file.
 pub(crate) const COMPONENT_BYTES: u64 = 256 * 1024 * 1024;
 
-/// A component that may not have to be held: what it is, and how to read it.
+/// A component that may not have to be held, nor read: how to tell what it is, and how to read it.
 pub(crate) struct Component {
-    pub(crate) digest: String,
-    pub(crate) reread: Reread,
+    /// The file as it stands, for the digest that was taken of it before.
+    stamp: Option<Stamp>,
+    hash: Box<dyn FnOnce() -> Result<String, SandboxError>>,
+    reread: Reread,
 }
 
 impl Component {
@@ -32,12 +34,41 @@ impl Component {
     pub(crate) fn of_file(
         open: impl Fn() -> Result<NamedFile, SandboxError> + Send + Sync + 'static,
     ) -> Result<Self, SandboxError> {
-        let mut digester = Digester::default();
-        open()?.each_piece(|piece| digester.take(piece))?;
+        let file = open()?;
         Ok(Self {
-            digest: digester.finish(),
+            stamp: file.stamp(),
+            hash: Box::new(move || {
+                let mut digester = Digester::default();
+                file.each_piece(|piece| digester.take(piece))?;
+                Ok(digester.finish())
+            }),
             reread: Box::new(move || open().and_then(NamedFile::read).map_err(io::Error::other)),
         })
+    }
+
+    /// Bytes that the program carries.
+    pub(crate) fn carried(bytes: &'static [u8]) -> Self {
+        Self {
+            stamp: None,
+            hash: Box::new(move || Ok(tidegate_engine::digest(bytes))),
+            reread: Box::new(move || Ok(bytes.to_vec())),
+        }
+    }
+
+    /// Its digest, and how to read it. One that is compared with a pinned digest is always taken of
+    /// the bytes.
+    ///
+    /// # Errors
+    ///
+    /// The file can't be read, or is too large.
+    pub(crate) fn identify(
+        self,
+        engine: &Engine,
+        pinned: Option<&str>,
+    ) -> Result<(String, Reread), SandboxError> {
+        let stamp = self.stamp.filter(|_| pinned.is_none());
+        let digest = engine.digest_of(stamp.as_ref(), self.hash)?;
+        Ok((digest, self.reread))
     }
 }
 

@@ -45,29 +45,41 @@ impl Cache {
     /// What is known of a component whose compiled code is here too. Neither is trusted further than
     /// its checksum: the code is compared with its own when it is mapped.
     pub(crate) fn summary(&self, digest: &str) -> Option<Summary> {
-        let name = self.summary_name(digest);
         self.dir.symlink_metadata(self.names(digest).0).ok()?;
-        let mut text = String::new();
-        let limit = to_u64(SUMMARY_BYTES);
-        let read = self.open_ours(&name).and_then(|file| {
-            text.reserve(usize::try_from(file.metadata()?.len().min(limit)).unwrap_or(0));
-            file.take(limit).read_to_string(&mut text)
-        });
-        read.ok()?;
-        let (sum, text) = text.split_once('\n')?;
-        let mut hasher = named_hasher(&name);
-        hasher.update(text.as_bytes());
-        (sum == checksum(text.len(), hasher)).then(|| Summary::read(text))?
+        let text = self.read_note(&self.summary_name(digest), SUMMARY_BYTES)?;
+        Summary::read(&text)
     }
 
     /// Keeps what is known of a component whose code was kept.
     pub(crate) fn store_summary(&self, digest: &str, summary: &Summary) {
-        let (name, text) = (self.summary_name(digest), summary.text());
-        let mut hasher = named_hasher(&name);
-        hasher.update(text.as_bytes());
-        let sum = checksum(text.len(), hasher);
-        if let Err(error) = self.replace(&name, format!("{sum}\n{text}").as_bytes()) {
-            tracing::warn!(entry = name, %error, "what a component defines was not cached");
+        let unkept = "what a component defines was not cached";
+        self.write_note(&self.summary_name(digest), &summary.text(), unkept);
+    }
+
+    /// A text that was kept under a name and is whole.
+    pub(crate) fn read_note(&self, name: &str, most_bytes: usize) -> Option<String> {
+        let mut text = String::new();
+        let limit = to_u64(most_bytes);
+        let read = self.open_ours(name).and_then(|file| {
+            text.reserve(usize::try_from(file.metadata()?.len().min(limit)).unwrap_or(0));
+            file.take(limit).read_to_string(&mut text)
+        });
+        read.ok()?;
+        let (sum, note) = text.split_once('\n')?;
+        let mut hasher = named_hasher(name);
+        hasher.update(note.as_bytes());
+        let is_whole = sum == checksum(note.len(), hasher);
+        let start = text.len() - note.len();
+        is_whole.then(|| text.split_off(start))
+    }
+
+    /// Keeps a text. Failing to is no failure, and is told as `unkept`.
+    pub(crate) fn write_note(&self, name: &str, note: &str, unkept: &'static str) {
+        let mut hasher = named_hasher(name);
+        hasher.update(note.as_bytes());
+        let sum = checksum(note.len(), hasher);
+        if let Err(error) = self.replace(name, format!("{sum}\n{note}").as_bytes()) {
+            tracing::warn!(entry = name, %error, "{unkept}");
         }
     }
 

@@ -54,7 +54,7 @@ impl Default for EngineSettings {
 
 /// Compiles plugins and runs their calls. Cloning gives another handle to the same engine.
 #[derive(Clone)]
-pub struct Engine(Arc<Shared>);
+pub struct Engine(pub(crate) Arc<Shared>);
 
 impl fmt::Debug for Engine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

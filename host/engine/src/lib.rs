@@ -36,6 +36,7 @@ mod progress;
 mod report;
 mod saturating;
 mod secrets;
+mod seen;
 mod store;
 mod streams;
 mod summary;
