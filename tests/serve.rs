@@ -1,5 +1,6 @@
 //! `tidegate serve` over real sockets: what it answers, whom it lets in, and how it ends.
 
+mod artifacts;
 mod calls;
 mod client;
 mod ending;

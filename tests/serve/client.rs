@@ -83,6 +83,11 @@ impl Request {
         Self::new("POST", path)
     }
 
+    pub(crate) fn with_method(mut self, method: &'static str) -> Self {
+        self.method = method;
+        self
+    }
+
     pub(crate) fn field(mut self, name: &str, value: &str) -> Self {
         self.fields.push((name.to_owned(), value.to_owned()));
         self

@@ -55,7 +55,7 @@ impl Service {
             &["--listen", "127.0.0.1:0"]
         };
         let all = [&all[..], listen, options].concat();
-        let command = command(folder.path(), &all, &[]);
+        let command = command(folder.path(), &all, &users(&folder));
         Self::spawn(command, Arc::new(folder), Arc::new(state))
     }
 
@@ -66,7 +66,8 @@ impl Service {
         let (folder, state) = (Arc::clone(&self.folder), Arc::clone(&self.state));
         let kept = state.path().to_str().unwrap();
         let all = ["serve", "--config", "serve.yaml", "--listen", "127.0.0.1:0"];
-        let command = command(folder.path(), &[&all[..], &["--state", kept]].concat(), &[]);
+        let all = [&all[..], &["--state", kept]].concat();
+        let command = command(folder.path(), &all, &users(&folder));
         Self::spawn(command, folder, state)
     }
 
@@ -178,6 +179,11 @@ impl Service {
         }
         panic!("the service does not end: {}", self.said());
     }
+}
+
+/// The environment of a user who has a folder for what results were too large for.
+fn users(folder: &TempDir) -> [(&str, &str); 1] {
+    [("XDG_STATE_HOME", folder.path().to_str().unwrap())]
 }
 
 impl Drop for Service {

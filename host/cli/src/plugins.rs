@@ -31,6 +31,8 @@ use crate::web_search;
 /// Everything a door needs.
 pub(crate) struct Host {
     pub(crate) runtime: Runtime,
+    /// What is kept of too large results, where there is a folder for it.
+    pub(crate) artifacts: Option<Artifacts>,
     /// The MCP servers that may be asked.
     servers: Servers,
     /// Whether a delivery may print to stdout, which receipts and results then leave alone.
@@ -377,7 +379,7 @@ impl<'a> Assembly<'a> {
             sinks: self.sinks,
             workers: self.workers,
             mcp,
-            artifacts: self.artifacts,
+            artifacts: self.artifacts.clone(),
             concurrency,
             queue,
             engine: Some(self.engine),
@@ -386,6 +388,7 @@ impl<'a> Assembly<'a> {
         })?;
         Ok(Host {
             runtime,
+            artifacts: self.artifacts,
             servers,
             prints: self.prints,
             plan,

@@ -5,6 +5,7 @@
 
 mod access;
 mod answer;
+mod artifacts;
 mod body;
 mod calls;
 mod chunks;
@@ -161,6 +162,7 @@ async fn serve(arguments: &ServeArguments, stopping: CancellationToken) -> anyho
         mcp: mcp::server(runtime.clone(), breaking.clone()),
         service,
         runs: runs.clone(),
+        artifacts: host.artifacts,
         access: Access::new(tokens),
         hosts: Hosts {
             names: settings.config.hosts,

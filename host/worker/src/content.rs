@@ -45,13 +45,29 @@ pub enum Body {
     NotModified,
 }
 
+/// Which bytes of a content its reader gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// All of them (200).
+    Whole,
+    /// Those from the first to the last of these offsets (206).
+    Range {
+        /// Offset of the first, from 0.
+        first: u64,
+        /// Offset of the last.
+        last: u64,
+    },
+    /// None: the reader has them (304).
+    NotModified,
+}
+
 /// The entity tag of content with this SHA-256.
 #[must_use]
 pub fn etag(sha256: &str) -> String {
     format!("\"sha256:{sha256}\"")
 }
 
-/// Serves content whose SHA-256 is known. A range that can't be understood, is more than one, or
+/// Chooses from content of this tag and size. A range that can't be understood, is more than one, or
 /// goes with another tag counts as none.
 ///
 /// # Errors
@@ -59,6 +75,30 @@ pub fn etag(sha256: &str) -> String {
 /// `RangeNotSatisfiable` when no byte is in the range.
 ///
 /// Source: RFC 9110 13.1.2, 13.1.5, 14.1.2, 14.2.
+pub fn choose(
+    etag: &str,
+    size_bytes: u64,
+    conditions: Conditions<'_>,
+) -> Result<Choice, WorkerError> {
+    if conditions
+        .if_none_match
+        .is_some_and(|tags| holds(tags, etag))
+    {
+        return Ok(Choice::NotModified);
+    }
+    let goes_with = conditions.if_range.is_none_or(|tag| tag.trim() == etag);
+    let range = conditions.range.filter(|_| goes_with);
+    match range.and_then(Wanted::read) {
+        None => Ok(Choice::Whole),
+        Some(wanted) => wanted.within(size_bytes),
+    }
+}
+
+/// Serves content whose SHA-256 is known.
+///
+/// # Errors
+///
+/// As [`choose`].
 pub fn serve(
     content: Vec<u8>,
     sha256: &str,
@@ -66,24 +106,14 @@ pub fn serve(
 ) -> Result<Served, WorkerError> {
     let etag = etag(sha256);
     let size_bytes = u64::try_from(content.len()).unwrap_or(u64::MAX);
-    if conditions
-        .if_none_match
-        .is_some_and(|tags| holds(tags, &etag))
-    {
-        return Ok(Served {
-            etag,
-            size_bytes,
-            body: Body::NotModified,
-        });
-    }
-    let goes_with = conditions.if_range.is_none_or(|tag| tag.trim() == etag);
-    let wanted = conditions
-        .range
-        .filter(|_| goes_with)
-        .and_then(Wanted::read);
-    let body = match wanted {
-        None => Body::Whole(content),
-        Some(wanted) => wanted.cut(content, size_bytes)?,
+    let body = match choose(&etag, size_bytes, conditions)? {
+        Choice::NotModified => Body::NotModified,
+        Choice::Whole => Body::Whole(content),
+        Choice::Range { first, last } => Body::Range {
+            first,
+            last,
+            bytes: cut(&content, first, last),
+        },
     };
     Ok(Served {
         etag,
@@ -140,13 +170,11 @@ impl Wanted {
         }
     }
 
-    fn cut(self, content: Vec<u8>, size_bytes: u64) -> Result<Body, WorkerError> {
+    fn within(self, size_bytes: u64) -> Result<Choice, WorkerError> {
         let end = size_bytes.saturating_sub(1);
         let (first, last) = match self {
             // There is no way to name a range of nothing, and the whole is what was asked for.
-            Self::Last(wanted) if wanted > 0 && size_bytes == 0 => {
-                return Ok(Body::Whole(content));
-            }
+            Self::Last(wanted) if wanted > 0 && size_bytes == 0 => return Ok(Choice::Whole),
             Self::Last(0) => return Err(WorkerError::RangeNotSatisfiable { size_bytes }),
             Self::Last(wanted) => (size_bytes.saturating_sub(wanted), end),
             Self::From(first, _) if first >= size_bytes => {
@@ -154,11 +182,15 @@ impl Wanted {
             }
             Self::From(first, last) => (first, last.unwrap_or(end).min(end)),
         };
-        let offsets = usize::try_from(first).ok().zip(usize::try_from(last).ok());
-        let bytes = offsets.and_then(|(first, last)| content.get(first..=last));
-        let bytes = bytes.unwrap_or_default().to_vec();
-        Ok(Body::Range { first, last, bytes })
+        Ok(Choice::Range { first, last })
     }
+}
+
+/// The bytes of a range that lies within the content.
+fn cut(content: &[u8], first: u64, last: u64) -> Vec<u8> {
+    let offsets = usize::try_from(first).ok().zip(usize::try_from(last).ok());
+    let bytes = offsets.and_then(|(first, last)| content.get(first..=last));
+    bytes.unwrap_or_default().to_vec()
 }
 
 /// Digits alone; a number beyond all sizes is the largest.

@@ -216,6 +216,15 @@ impl Runs {
         Ok(RunStatus::Cancelled)
     }
 
+    /// How a run stands.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` when the tenant has no such run; else `Store`.
+    pub fn status(&self, tenant: &Tenant, run: &str) -> Result<RunStatus, WorkerError> {
+        Ok(self.shared.store.record(tenant, run)?.status)
+    }
+
     /// Starts new attempts in the place of open ones, with new credentials; the old ones are dead. Of
     /// one step, or of all that are done outside. Answers how many.
     ///

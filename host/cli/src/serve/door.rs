@@ -10,7 +10,7 @@ use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use hyper::body::Incoming;
-use tidegate::Runtime;
+use tidegate::{Artifacts, Runtime};
 use tidegate_mcp::McpHttpService;
 use tidegate_worker::error::WorkerError;
 use tidegate_worker::runs::Runs;
@@ -36,6 +36,8 @@ pub(super) struct Door {
     pub(super) mcp: McpHttpService,
     pub(super) service: Arc<Service>,
     pub(super) runs: Runs,
+    /// What is kept of too large results.
+    pub(super) artifacts: Option<Artifacts>,
     pub(super) access: Access,
     pub(super) hosts: Hosts,
     pub(super) limits: ServeLimits,

@@ -10,7 +10,7 @@ use http::StatusCode;
 
 use super::door::{self, Door};
 use super::refused::Refused;
-use super::{calls, health, mcp, runs, worker};
+use super::{artifacts, calls, health, mcp, runs, worker};
 
 /// What stands for a route where none was found.
 pub(super) const NONE: &str = "none";
@@ -36,7 +36,7 @@ pub(super) struct Route {
 const EVERYWHERE: [u16; 7] = [400, 403, 408, 431, 500, 503, 505];
 
 /// The routes.
-pub(super) const ROUTES: [Route; 19] = [
+pub(super) const ROUTES: [Route; 20] = [
     Route {
         method: "get",
         path: "/v1/worker/prompt",
@@ -108,6 +108,12 @@ pub(super) const ROUTES: [Route; 19] = [
         path: "/v1/runs/{id}/events",
         statuses: &[200, 401, 404, 429],
         handler: || get(runs::follow),
+    },
+    Route {
+        method: "get",
+        path: "/v1/runs/{id}/artifacts/{digest}",
+        statuses: &[200, 206, 304, 401, 404, 416, 429],
+        handler: || get(artifacts::read),
     },
     Route {
         method: "post",

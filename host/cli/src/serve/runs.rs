@@ -123,13 +123,18 @@ pub(super) async fn audit(State(door): State<Arc<Door>>, path: Path, request: Re
 }
 
 /// A run that is asked for, by whoever may.
-struct Asked {
-    tenant: Tenant,
-    run: String,
+pub(super) struct Asked {
+    pub(super) tenant: Tenant,
+    pub(super) run: String,
 }
 
 impl Asked {
-    fn of(door: &Door, path: &Path, request: &Request, verb: Verb) -> Result<Self, Refused> {
+    pub(super) fn of(
+        door: &Door,
+        path: &Path,
+        request: &Request,
+        verb: Verb,
+    ) -> Result<Self, Refused> {
         let tenant = door.holder(request, verb)?.tenant;
         let run = segment(path, "id")?.ok_or_else(Refused::not_found)?;
         Ok(Self { tenant, run })
@@ -138,7 +143,7 @@ impl Asked {
 
 impl Door {
     /// Does something with runs on a thread that may block.
-    async fn manage<T: Send + 'static>(
+    pub(super) async fn manage<T: Send + 'static>(
         &self,
         act: impl FnOnce(&Runs) -> Result<T, WorkerError> + Send + 'static,
     ) -> Result<T, Refused> {

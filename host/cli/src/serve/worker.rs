@@ -117,7 +117,8 @@ pub(super) fn segment(path: &Path, name: &str) -> Result<Option<String>, Refused
     Ok(found.map(|(_, value)| value.to_owned()))
 }
 
-fn conditions(fields: &HeaderMap) -> Conditions<'_> {
+/// What a reader says it has and wants.
+pub(super) fn conditions(fields: &HeaderMap) -> Conditions<'_> {
     let value = |name: HeaderName| fields.get(name).and_then(|value| value.to_str().ok());
     Conditions {
         if_none_match: value(header::IF_NONE_MATCH),
@@ -156,7 +157,7 @@ fn shown(served: Served) -> Response {
 }
 
 /// Sets a field; every value here is visible ASCII.
-fn set(response: &mut Response, name: HeaderName, value: String) {
+pub(super) fn set(response: &mut Response, name: HeaderName, value: String) {
     if let Ok(value) = HeaderValue::try_from(value) {
         response.headers_mut().insert(name, value);
     }
