@@ -10,6 +10,7 @@ use tidegate::{CancellationToken, InvokeOptions};
 use tidegate_contract::CallError;
 use tidegate_contract::failure::host_failure;
 use tidegate_contract::json::{self as strict_json, JsonBounds, MAX_DEPTH};
+use tokio::task::JoinSet;
 
 use super::Shared;
 use super::agents::Dispatcher;
@@ -31,7 +32,8 @@ pub(super) type TakenUp = (String, Plan, CancellationToken);
 
 /// Runs a flow to its end, unless it is closed before.
 pub(super) async fn drive(shared: Arc<Shared>, run: String, plan: Plan, cancel: CancellationToken) {
-    let (status, outcome) = match walk(&shared, &run, plan, cancel).await {
+    let walked = walk(Arc::clone(&shared), run.clone(), plan, cancel);
+    let (status, outcome) = match contained(walked).await {
         None => return,
         Some(Ok(result)) => (RunStatus::Completed, result),
         Some(Err(error)) => (RunStatus::Failed, error),
@@ -47,22 +49,35 @@ pub(super) async fn drive(shared: Arc<Shared>, run: String, plan: Plan, cancel: 
     shared.running().remove(&run);
 }
 
-/// The flow's result or error; `None` where the run was closed before.
-async fn walk(
-    shared: &Arc<Shared>,
-    run: &str,
-    plan: Plan,
-    cancel: CancellationToken,
-) -> Option<Result<Value, Value>> {
+/// What a flow came to: its result or its error; `None` where the run was closed before.
+type Walked = Option<Result<Value, Value>>;
+
+/// Walks in a task of its own, so that a panic there, of a tool in this process or of our own, ends
+/// this run and nothing else.
+async fn contained(walk: impl Future<Output = Walked> + Send + 'static) -> Walked {
+    // Dropped with this future, it ends the task.
+    let mut task = JoinSet::new();
+    drop(task.spawn(walk));
+    match task.join_next().await? {
+        Ok(walked) => walked,
+        Err(error) => {
+            tracing::error!("a run's flow did not end by itself: {error}");
+            let reason = "the flow ended by a panic".to_owned();
+            Some(Err(fault(&CallError::HostFault { reason })))
+        }
+    }
+}
+
+async fn walk(shared: Arc<Shared>, run: String, plan: Plan, cancel: CancellationToken) -> Walked {
     let blueprint = Arc::new(plan.blueprint);
     let count = Count::new();
-    let journal = match RunJournal::open(shared, run, (&blueprint, count.clone())) {
+    let journal = match RunJournal::open(&shared, &run, (&blueprint, count.clone())) {
         Ok(journal) => journal,
         Err(error) => return Some(Err(fault(&error))),
     };
     let agents = Dispatcher {
-        shared: Arc::clone(shared),
-        run: run.to_owned(),
+        shared: Arc::clone(&shared),
+        run,
         blueprint: Arc::clone(&blueprint),
         caller: plan.caller.clone(),
     };
