@@ -77,6 +77,14 @@ impl Fields {
         }
     }
 
+    pub(crate) fn flag(&mut self, key: &str) -> Result<Option<bool>, WorkerError> {
+        match self.take(key) {
+            None => Ok(None),
+            Some(Value::Bool(flag)) => Ok(Some(flag)),
+            Some(_) => Err(misfit(&self.at(key), "true or false")),
+        }
+    }
+
     pub(crate) fn object(&mut self, key: &str) -> Result<Option<JsonObject>, WorkerError> {
         match self.take(key) {
             None => Ok(None),

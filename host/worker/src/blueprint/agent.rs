@@ -23,6 +23,9 @@ pub struct AgentDef {
     /// The worker component that does its steps inside of the host; without one, whoever claims them
     /// from outside.
     pub worker: Option<String>,
+    /// Whether that component may do a step again that a stop of the host interrupted. Where it may
+    /// not, the step fails: what the component had done by then nobody knows.
+    pub repeatable: bool,
     /// The system prompt; may be empty.
     pub system: String,
     /// What is declared for all its steps.
@@ -47,6 +50,7 @@ impl AgentDef {
     pub(super) fn from_value(place: &str, value: Value) -> Result<Self, WorkerError> {
         let known = [
             "worker",
+            "repeatable",
             "system",
             "ctx",
             "verdict",
@@ -58,6 +62,14 @@ impl AgentDef {
         if worker.as_deref().is_some_and(|name| !is_agent_name(name)) {
             let name = "a worker's name: 1 to 64 of letters, digits, `_` and `-`";
             return Err(misfit(&fields.at("worker"), name));
+        }
+        let repeatable = fields.flag("repeatable")?;
+        if repeatable.is_some() && worker.is_none() {
+            let reason = format!(
+                "`{}` is of an agent with a `worker`: one outside goes on with its attempt",
+                fields.at("repeatable")
+            );
+            return Err(WorkerError::InvalidRequest { reason });
         }
         let system = fields.text("system")?.unwrap_or_default();
         if system.len() > TEXT_BYTES {
@@ -72,6 +84,7 @@ impl AgentDef {
         let policy = policy.map(|value| policy_of(&at, value)).transpose()?;
         Ok(Self {
             worker,
+            repeatable: repeatable.unwrap_or(false),
             system,
             ctx: fields.object("ctx")?.unwrap_or_default(),
             verdict,

@@ -2,8 +2,8 @@
 //! or inside by a worker component.
 //!
 //! A step follows its newest attempt: where a re-kick takes the place of one, the step waits for the
-//! next. After a start an open attempt outside goes on as it was; one inside was interrupted, and a
-//! new one takes its place.
+//! next. After a start an open attempt outside goes on as it was. One inside was interrupted: where its
+//! agent is repeatable a new one takes its place, else it has failed, since what it did is not known.
 
 use std::sync::Arc;
 
@@ -55,8 +55,9 @@ impl Dispatcher {
         cancel: &CancellationToken,
     ) -> Result<Option<Outcome>, WorkerError> {
         let place = step.place.as_str();
-        let worker = self.blueprint.agent(step.agent);
-        let worker = worker.and_then(|agent| agent.worker.as_deref());
+        let agent = self.blueprint.agent(step.agent);
+        let is_repeatable = agent.is_some_and(|agent| agent.repeatable);
+        let worker = agent.and_then(|agent| agent.worker.as_deref());
         let found = self.shared.store.attempt_at(&self.run, place)?;
         if cancel.is_cancelled() {
             if let Some(found) = found {
@@ -65,9 +66,10 @@ impl Dispatcher {
             return Ok(None);
         }
         let is_interrupted = worker.is_some() && found.as_ref().is_some_and(|a| a.state.is_open());
-        let mut attempt = match found.filter(|_| !is_interrupted) {
-            Some(found) => found.id,
-            None => self.dispatch(&step, worker.is_some()).await?,
+        let mut attempt = match found {
+            Some(found) if !is_interrupted => found.id,
+            Some(found) if !is_repeatable => self.interrupted(found.id).await?,
+            Some(_) | None => self.dispatch(&step, worker.is_some()).await?,
         };
         loop {
             let ended = async {
@@ -138,6 +140,16 @@ impl Dispatcher {
             attempt,
         };
         inside.run(worker, cancel).await
+    }
+
+    /// Closes an attempt whose worker was at it when the host stopped.
+    async fn interrupted(&self, attempt: AttemptId) -> Result<AttemptId, WorkerError> {
+        let reason = "the host stopped while the worker was at it; what it had done is not known";
+        let failure = host_failure("OUTCOME_UNKNOWN", reason.to_owned());
+        let service = Arc::clone(&self.shared.service);
+        let fail = move || service.fail(attempt, &failure);
+        self.shared.blocking(fail).await??;
+        Ok(attempt)
     }
 
     /// Closes an attempt that nobody waits for any more.

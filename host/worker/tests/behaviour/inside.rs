@@ -214,10 +214,32 @@ async fn gap13_a_worker_inside_is_bounded_and_its_failure_is_the_steps() {
 }
 
 #[tokio::test]
-async fn twin_i10_an_interrupted_worker_is_started_anew_with_no_parts_of_before() {
+async fn twin_i10_an_interrupted_worker_is_not_run_again_where_nobody_says_that_it_may() {
+    let shop = shop().await;
+    let prompt = json!({"do": "sleep", "ms": 600_000, "parts": [["p", "x"]]});
+    let run = shop.launch(&[step(prompt)], &agents(json!({})));
+    shop.until(&run, "attempt.staged").await;
+    let shop = shop.killed(|_service| {}).await;
+    let view = shop.ended(&run).await;
+    let error = view.error.unwrap();
+    let found = (&error["code"], &error["failed_step"]);
+    assert_eq!(found, (&json!("OUTCOME_UNKNOWN"), &json!("inside")));
+    let attempts = &view.steps[0].attempts;
+    assert_eq!((attempts.len(), attempts[0].state), (1, "failed"));
+    // The flow may have a word for it.
+    let prompt = json!({"do": "sleep", "ms": 600_000, "parts": [["p", "x"]]});
+    let node = json!({"try": {"body": step(prompt), "catch": {"body": {"assign": {"$.lost": true}}}}});
+    let run = shop.launch(&[node], &agents(json!({})));
+    shop.until(&run, "attempt.staged").await;
+    let shop = shop.killed(|_service| {}).await;
+    assert_eq!(shop.ended(&run).await.result.unwrap()["lost"], true);
+}
+
+#[tokio::test]
+async fn twin_i10_an_interrupted_repeatable_worker_is_started_anew_with_no_parts_of_before() {
     let shop = shop().await;
     let prompt = json!({"do": "sleep", "ms": 300, "parts": [["p", "x"]]});
-    let run = shop.launch(&[step(prompt)], &agents(json!({})));
+    let run = shop.launch(&[step(prompt)], &agents(json!({"repeatable": true})));
     shop.until(&run, "attempt.staged").await;
     let shop = shop.killed(|_service| {}).await;
     let view = shop.ended(&run).await;
