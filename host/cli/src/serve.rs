@@ -23,6 +23,7 @@ mod refused;
 mod routes;
 mod runs;
 mod settings;
+mod shares;
 mod state;
 mod token;
 mod tokens;
@@ -55,6 +56,7 @@ use access::Access;
 use door::Door;
 use hosts::Hosts;
 use metrics::Metrics;
+use shares::Shares;
 use state::State;
 use tokens::Tokens;
 
@@ -168,6 +170,7 @@ async fn serve(arguments: &ServeArguments, stopping: CancellationToken) -> anyho
             names: settings.config.hosts,
             origins: settings.config.origins,
         },
+        streams: Shares::new(settings.config.limits.token_streams),
         limits: settings.config.limits,
         metrics: Metrics::default(),
         stopping: stopping.clone(),
@@ -204,6 +207,7 @@ fn kept(
         runtime,
         work_roots,
         base_url: settings.base_url(at),
+        bounds: settings.config.limits.runs(),
     })?;
     Ok((service, runs))
 }

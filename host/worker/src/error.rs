@@ -103,6 +103,12 @@ pub enum WorkerError {
         /// How long to wait.
         retry_after_ms: u64,
     },
+    /// The tenant has as many open runs as it may: end some, or wait.
+    #[error("the tenant has {limit} open runs, which is all it may have")]
+    TooManyRuns {
+        /// How many.
+        limit: u64,
+    },
     /// The service takes nothing new: try later, or elsewhere.
     #[error("the service is closing")]
     Closed,
@@ -116,6 +122,7 @@ impl From<StoreError> for WorkerError {
         match error {
             StoreError::Missing => Self::NotFound,
             StoreError::Exists => Self::RunExists,
+            StoreError::Full { limit } => Self::TooManyRuns { limit },
             other => Self::Store(other),
         }
     }
@@ -144,6 +151,7 @@ impl WorkerError {
             Self::VerdictViolation { .. } => "VERDICT_VIOLATION",
             Self::ProjectionRefused { .. } => "PROJECTION_REFUSED",
             Self::Throttled { .. } => "TOO_MANY_LOOKUPS",
+            Self::TooManyRuns { .. } => "TOO_MANY_RUNS",
             Self::Closed => "CLOSED",
             Self::Store(_) => "HOST_FAULT",
         }
@@ -167,7 +175,7 @@ impl WorkerError {
             Self::NotJson { .. }
             | Self::VerdictViolation { .. }
             | Self::ProjectionRefused { .. } => 422,
-            Self::Throttled { .. } => 429,
+            Self::Throttled { .. } | Self::TooManyRuns { .. } => 429,
             Self::Closed => 503,
             Self::Store(_) => 500,
         }
@@ -209,6 +217,12 @@ pub enum StoreError {
     /// What was to be made is there already.
     #[error("a run of this id is there already")]
     Exists,
+    /// A tenant has as many open runs as it may.
+    #[error("a tenant has {limit} open runs")]
+    Full {
+        /// How many it may have.
+        limit: u64,
+    },
     /// The writer has ended.
     #[error("the worker's store is closed")]
     Closed,

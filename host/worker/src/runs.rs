@@ -14,6 +14,7 @@ mod keep;
 mod launch;
 mod places;
 mod plan;
+mod retention;
 mod view;
 
 use std::collections::HashMap;
@@ -40,6 +41,7 @@ pub use claims::{Claimed, WAIT_MS};
 pub use events::Events;
 pub use launch::LaunchRequest;
 pub(crate) use places::check_lanes;
+pub use retention::RunBounds;
 pub use view::{AttemptView, RunView, StepView};
 
 /// What runs are made of.
@@ -55,6 +57,8 @@ pub struct RunsSettings {
     pub work_roots: WorkRoots,
     /// Where workers find the service, for example `http://127.0.0.1:7420`.
     pub base_url: String,
+    /// How many runs there may be.
+    pub bounds: RunBounds,
 }
 
 /// The runs of one host. Cloning gives another handle to the same; dropping the last one stops all
@@ -72,6 +76,7 @@ struct Shared {
     runtime: Runtime,
     work_roots: WorkRoots,
     base_url: String,
+    bounds: RunBounds,
     handle: Handle,
     /// Ends each run that goes on here.
     running: Mutex<HashMap<String, CancellationToken>>,
@@ -117,6 +122,7 @@ impl Runs {
             runtime: settings.runtime,
             work_roots: settings.work_roots,
             base_url: settings.base_url,
+            bounds: settings.bounds,
             handle: handle.clone(),
             running: Mutex::default(),
             closing: CancellationToken::new(),
@@ -137,8 +143,8 @@ impl Runs {
     ///
     /// # Errors
     ///
-    /// `InvalidRequest`, naming the place, when something of it can't be; `Closed`; else `Store`.
-    /// Nothing is kept then.
+    /// `InvalidRequest`, naming the place, when something of it can't be; `TooManyRuns`; `Closed`;
+    /// else `Store`. Nothing is kept then.
     pub fn launch(&self, caller: &Caller, request: LaunchRequest) -> Result<Launched, WorkerError> {
         if self.shared.closing.is_cancelled() {
             return Err(WorkerError::Closed);
@@ -163,7 +169,8 @@ impl Runs {
         };
         // Before anybody else can find it in the store.
         let token = self.shared.runs_here(&run.id).unwrap_or_default();
-        if let Err(error) = self.shared.store.begin_run(&run, plan.text()) {
+        let open_runs = self.shared.bounds.open_runs;
+        if let Err(error) = self.shared.store.begin_run(&run, plan.text(), open_runs) {
             self.shared.running().remove(&run.id);
             return Err(error.into());
         }
@@ -179,7 +186,8 @@ impl Runs {
     }
 
     /// Takes up every run that a stop left open: its files are made again, and its flow goes on where
-    /// it stood. Answers how many there are.
+    /// it stood. From here on ended runs are removed that the bounds do not keep. Answers how many
+    /// were taken up.
     ///
     /// # Errors
     ///
@@ -191,6 +199,8 @@ impl Runs {
         for (run, plan, token) in plans {
             self.start(run, plan, token);
         }
+        let shared = Arc::clone(&self.shared);
+        self.tasks.spawn(retention::keep_within(shared));
         Ok(count)
     }
 

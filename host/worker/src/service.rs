@@ -5,6 +5,7 @@
 
 mod files;
 mod inside;
+mod removal;
 mod runs;
 mod waiting;
 

@@ -25,7 +25,7 @@ use tidegate_contract::{CallError, Tenant, ToolCall, ToolDefinition, ToolName, T
 use tidegate_sandbox::ambient;
 use tidegate_sandbox::command::Launcher;
 use tidegate_worker::projection::FrontMatter;
-use tidegate_worker::runs::{Claimed, LaunchRequest, RunView, Runs, RunsSettings};
+use tidegate_worker::runs::{Claimed, LaunchRequest, RunBounds, RunView, Runs, RunsSettings};
 use tidegate_worker::service::{self, BODY_BYTES, Service, Submit};
 use tidegate_worker::store::{RunStatus, SqliteStore};
 use tidegate_worker::work_roots::WorkRoots;
@@ -114,6 +114,7 @@ fn open(folder: &Path) -> House {
         runtime: Runtime::new(options).unwrap(),
         work_roots: WorkRoots::open(&[(Tenant::default(), folder.to_owned())]).unwrap(),
         base_url: String::new(),
+        bounds: RunBounds::default(),
     });
     House {
         runs: runs.unwrap(),

@@ -26,6 +26,7 @@ use super::metrics::{self, Metrics};
 use super::refused::Refused;
 use super::routes;
 use super::settings::ServeLimits;
+use super::shares::Shares;
 use super::tokens::Holder;
 
 /// The service, as its routes see it.
@@ -41,6 +42,8 @@ pub(super) struct Door {
     pub(super) access: Access,
     pub(super) hosts: Hosts,
     pub(super) limits: ServeLimits,
+    /// Streams of events, by the token that follows them.
+    pub(super) streams: Shares,
     pub(super) metrics: Metrics,
     /// No new work is taken.
     pub(super) stopping: CancellationToken,

@@ -22,6 +22,7 @@ use super::answer;
 use super::door::Door;
 use super::framing::Busy;
 use super::refused::Refused;
+use super::shares::Share;
 
 /// The type of a stream of events.
 pub(super) const TYPE: HeaderValue = HeaderValue::from_static("text/event-stream");
@@ -43,11 +44,14 @@ pub(super) fn last_seen(fields: &HeaderMap) -> Result<Option<u64>, Refused> {
     number.map(Some)
 }
 
+/// What a stream has while it goes on: its place among its token's, and its connection's attention.
+pub(super) type Held = (Share, Option<Busy>);
+
 /// The answer that goes on until the run has ended, the service stops, or the client goes away.
-pub(super) fn stream(door: &Arc<Door>, events: Events, busy: Option<Busy>) -> Response {
+pub(super) fn stream(door: &Arc<Door>, events: Events, held: Held) -> Response {
     let stream = Stream {
         step: Some(Box::pin(next(Arc::clone(door), events))),
-        _busy: busy,
+        _held: held,
     };
     answer::with_type(Response::new(Body::new(stream)), TYPE)
 }
@@ -83,7 +87,7 @@ fn text(event: &Event) -> Bytes {
 /// A body that makes its next piece when the last one has been taken.
 struct Stream {
     step: Option<Pin<Box<dyn Future<Output = Made> + Send>>>,
-    _busy: Option<Busy>,
+    _held: Held,
 }
 
 impl http_body::Body for Stream {

@@ -17,7 +17,9 @@ use tokio::time::timeout;
 use super::access::Peer;
 use super::door::{Door, Ends};
 use super::framing::{Framed, Gate};
+use super::refused::Refused;
 use super::routes;
+use super::shares::Shares;
 
 /// How long to wait after a connection could not be taken: what is missing is files or memory.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -30,6 +32,7 @@ pub(super) async fn serve(listener: TcpListener, door: Arc<Door>) {
     let router = routes::router(&door);
     let connections = usize::try_from(door.limits.connections).unwrap_or(usize::MAX);
     let room = Arc::new(Semaphore::new(connections.min(Semaphore::MAX_PERMITS)));
+    let shares = Shares::new(door.limits.peer_connections);
     let mut open = JoinSet::new();
     loop {
         // Room first: who is not taken yet waits in the system's queue and costs nothing here.
@@ -40,10 +43,15 @@ pub(super) async fn serve(listener: TcpListener, door: Arc<Door>) {
         while open.try_join_next().is_some() {}
         match taken {
             Some((stream, peer, place)) => {
+                let peer = Peer::of(peer.ip());
+                let Some(share) = shares.take(&peer.0) else {
+                    refuse(&stream);
+                    continue;
+                };
                 let connection = converse(stream, peer, (Arc::clone(&door), router.clone()));
                 open.spawn(async move {
                     connection.await;
-                    drop(place);
+                    drop((place, share));
                 });
             }
             None => tokio::time::sleep(PAUSE).await,
@@ -69,8 +77,21 @@ async fn take(
     }
 }
 
+/// Tells whoever has all the connections that it may have, as far as the system takes it at once.
+fn refuse(stream: &TcpStream) {
+    let refused = Refused::unavailable(
+        "TOO_MANY_CONNECTIONS",
+        "the address has all the connections that it may have",
+    );
+    let answer = refused.bytes();
+    match stream.try_write(&answer) {
+        Ok(_) => {}
+        Err(error) => tracing::debug!(%error, "a connection over its share was not told"),
+    }
+}
+
 /// Answers the requests of one connection, one after the other.
-async fn converse(stream: TcpStream, peer: SocketAddr, (door, router): (Arc<Door>, Router)) {
+async fn converse(stream: TcpStream, peer: Peer, (door, router): (Arc<Door>, Router)) {
     let Ok(local) = stream.local_addr() else {
         // It has ended already.
         return;
@@ -82,7 +103,7 @@ async fn converse(stream: TcpStream, peer: SocketAddr, (door, router): (Arc<Door
     let gate = Arc::new(Gate::default());
     let framed = Framed::new(stream, Arc::clone(&gate), door.limits);
     let ends = Ends {
-        peer: Peer::of(peer.ip()),
+        peer,
         local: local.ip(),
     };
     let service = service_fn(|request| {

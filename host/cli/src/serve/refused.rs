@@ -89,11 +89,35 @@ impl Refused {
     }
 }
 
-impl IntoResponse for Refused {
-    fn into_response(self) -> Response {
+impl Refused {
+    fn document(&self) -> String {
         let failure = &self.failure;
         let error = json!({"code": failure.code(), "message": failure.message()});
-        let document = json!({ "error": error }).to_string();
+        json!({ "error": error }).to_string()
+    }
+
+    /// The refusal as a connection's only answer, whatever it asks.
+    pub(super) fn bytes(&self) -> Vec<u8> {
+        let document = self.document();
+        let mut bytes = format!(
+            "HTTP/1.1 {}\r\nConnection: close\r\nContent-Type: application/json\r\n\
+             Content-Length: {}\r\n",
+            self.status,
+            document.len()
+        )
+        .into_bytes();
+        for (name, value) in &*self.fields {
+            let parts: [&[u8]; 4] = [name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"];
+            bytes.extend(parts.concat());
+        }
+        bytes.extend([b"\r\n", document.as_bytes()].concat());
+        bytes
+    }
+}
+
+impl IntoResponse for Refused {
+    fn into_response(self) -> Response {
+        let document = self.document();
         let mut response = Response::new(Body::from(document));
         *response.status_mut() = self.status;
         *response.headers_mut() = *self.fields;

@@ -17,6 +17,7 @@ use tidegate_worker::token::Verb;
 use super::door::Door;
 use super::framing::Gate;
 use super::refused::Refused;
+use super::tokens::Holder;
 use super::worker::{Path, segment, sent};
 use super::{answer, calls, events, query};
 
@@ -75,6 +76,11 @@ pub(super) async fn follow(State(door): State<Arc<Door>>, path: Path, request: R
     let asked = Asked::of(&door, &path, &request, Verb::Events)?;
     query::none(request.uri())?;
     let after = events::last_seen(request.headers())?;
+    let share = door.streams.take(&asked.holder).ok_or_else(|| {
+        let most = door.limits.token_streams;
+        let message = format!("the token follows {most} streams of events, which is all it may");
+        Refused::new(StatusCode::TOO_MANY_REQUESTS, "TOO_MANY_STREAMS", message)
+    })?;
     let events = door.manage(move |runs| runs.events(&asked.tenant, &asked.run, after));
     let events = events.await?;
     if request.method() == Method::HEAD {
@@ -84,7 +90,8 @@ pub(super) async fn follow(State(door): State<Arc<Door>>, path: Path, request: R
         ));
     }
     let gate = request.extensions().get::<Arc<Gate>>();
-    Ok(events::stream(&door, events, gate.map(Gate::answer)))
+    let held = (share, gate.map(Gate::answer));
+    Ok(events::stream(&door, events, held))
 }
 
 /// `POST /v1/runs/{id}/cancel`.
@@ -126,6 +133,8 @@ pub(super) async fn audit(State(door): State<Arc<Door>>, path: Path, request: Re
 pub(super) struct Asked {
     pub(super) tenant: Tenant,
     pub(super) run: String,
+    /// The name of who asks.
+    holder: String,
 }
 
 impl Asked {
@@ -135,9 +144,13 @@ impl Asked {
         request: &Request,
         verb: Verb,
     ) -> Result<Self, Refused> {
-        let tenant = door.holder(request, verb)?.tenant;
+        let Holder { tenant, name, .. } = door.holder(request, verb)?;
         let run = segment(path, "id")?.ok_or_else(Refused::not_found)?;
-        Ok(Self { tenant, run })
+        Ok(Self {
+            tenant,
+            run,
+            holder: name,
+        })
     }
 }
 

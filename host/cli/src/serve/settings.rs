@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use anyhow::{Context as _, bail};
 use axum::http::uri::Authority;
 use serde::Deserialize;
+use tidegate_worker::runs::RunBounds;
 
 /// Where the service listens where nobody says.
 pub(crate) const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 7420);
@@ -104,6 +105,16 @@ pub(crate) fn address(text: &str) -> anyhow::Result<SocketAddr> {
 pub(crate) struct ServeLimits {
     /// Connections at once; more wait to be taken.
     pub(crate) connections: u64,
+    /// Connections at once of one address; of IPv6 of one /64 network.
+    pub(crate) peer_connections: u64,
+    /// Streams of events at once of one token.
+    pub(crate) token_streams: u64,
+    /// Open runs of one tenant.
+    pub(crate) open_runs: u64,
+    /// Ended runs of one tenant that are kept: the newest.
+    pub(crate) ended_runs: u64,
+    /// How long an ended run is kept.
+    pub(crate) ended_ms: u64,
     /// A request's first line and header fields.
     pub(crate) head_bytes: u64,
     /// A part or a submit.
@@ -130,8 +141,14 @@ const KIB: u64 = 1024;
 
 impl Default for ServeLimits {
     fn default() -> Self {
+        let runs = RunBounds::default();
         Self {
             connections: 1_024,
+            peer_connections: 512,
+            token_streams: 64,
+            open_runs: runs.open_runs,
+            ended_runs: runs.ended_runs,
+            ended_ms: runs.ended_ms,
             head_bytes: 16 * KIB,
             body_bytes: 2 * KIB * KIB,
             document_bytes: 2 * KIB * KIB,
@@ -150,6 +167,11 @@ impl ServeLimits {
     /// The largest values; the least of each is 1.
     pub(crate) const MAXIMUM: Self = Self {
         connections: 65_536,
+        peer_connections: 65_536,
+        token_streams: 65_536,
+        open_runs: RunBounds::MAXIMUM.open_runs,
+        ended_runs: RunBounds::MAXIMUM.ended_runs,
+        ended_ms: RunBounds::MAXIMUM.ended_ms,
         head_bytes: 64 * KIB,
         body_bytes: 16 * KIB * KIB,
         // The largest arguments of a call, and what stands around them.
@@ -168,9 +190,23 @@ impl ServeLimits {
         usize::try_from(self.head_bytes).unwrap_or(usize::MAX)
     }
 
-    fn values(&self) -> [(&'static str, u64); 11] {
+    /// The bounds of runs among them.
+    pub(super) fn runs(&self) -> RunBounds {
+        RunBounds {
+            open_runs: self.open_runs,
+            ended_runs: self.ended_runs,
+            ended_ms: self.ended_ms,
+        }
+    }
+
+    fn values(&self) -> [(&'static str, u64); 16] {
         [
             ("connections", self.connections),
+            ("peer_connections", self.peer_connections),
+            ("token_streams", self.token_streams),
+            ("open_runs", self.open_runs),
+            ("ended_runs", self.ended_runs),
+            ("ended_ms", self.ended_ms),
             ("head_bytes", self.head_bytes),
             ("body_bytes", self.body_bytes),
             ("document_bytes", self.document_bytes),

@@ -151,7 +151,7 @@ impl Service {
     }
 }
 
-fn leaves_output(state: State) -> bool {
+pub(super) fn leaves_output(state: State) -> bool {
     matches!(state, State::Completed | State::Blocked)
 }
 
@@ -178,14 +178,19 @@ fn write_files(
     if attempt.unfit.is_some() {
         return Ok(());
     }
+    let document = document(attempt, submission);
+    write(&folder, &attempt.step.file_name(), document.as_bytes())
+}
+
+/// The step's own file.
+pub(super) fn document(attempt: &Attempt, submission: &Submission) -> String {
     let front = FrontMatter {
         task: attempt.run.task.clone(),
         step: attempt.step.clone(),
         attempt: attempt.number,
         ending: submission.ending,
     };
-    let document = front.document(&submission.body);
-    write(&folder, &attempt.step.file_name(), document.as_bytes())
+    front.document(&submission.body)
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 mod events;
 mod flows;
 mod reads;
+mod retention;
 mod runs;
 mod schema;
 mod statements;

@@ -17,5 +17,6 @@ mod fixture;
 mod flows;
 mod inside;
 mod outputs;
+mod retention;
 mod shop;
 mod submits;

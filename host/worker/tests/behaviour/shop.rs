@@ -14,7 +14,7 @@ use tidegate_contract::{CallError, Tenant, ToolCall, ToolDefinition, ToolName, T
 use tidegate_sandbox::ambient;
 use tidegate_worker::error::WorkerError;
 use tidegate_worker::payload::Payload;
-use tidegate_worker::runs::{Claimed, LaunchRequest, RunView, Runs, RunsSettings};
+use tidegate_worker::runs::{Claimed, LaunchRequest, RunBounds, RunView, Runs, RunsSettings};
 use tidegate_worker::service::{self, Accepted, BODY_BYTES, Service, Submit};
 use tidegate_worker::store::{Event, SqliteStore};
 use tidegate_worker::token::Credential;
@@ -30,6 +30,7 @@ pub(crate) struct Shop {
     pub(crate) state: TempDir,
     work: TempDir,
     runtime: Runtime,
+    pub(crate) bounds: RunBounds,
 }
 
 /// How often the tool was called with each id.
@@ -71,6 +72,7 @@ impl Tool for Count {
     ) -> BoxFuture<'a, Result<ToolOutcome, CallError>> {
         Box::pin(async move {
             let id = call.id.as_str().to_owned();
+            assert_ne!(id, "panic", "as it was asked");
             *self.1.calls.lock().unwrap().entry(id.clone()).or_default() += 1;
             drop(self.1.gate.lock().await);
             Ok(ToolOutcome::text(format!("counted {id}")))
@@ -127,9 +129,13 @@ impl Shop {
         Self::over(runtime(RuntimeOptions::default()))
     }
 
-    pub(crate) fn over((runtime, counter): (Runtime, Counter)) -> Self {
+    pub(crate) fn over(runtime: (Runtime, Counter)) -> Self {
+        Self::bounded(runtime, RunBounds::default())
+    }
+
+    pub(crate) fn bounded((runtime, counter): (Runtime, Counter), bounds: RunBounds) -> Self {
         let (state, work) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let (runs, service) = open(&state, &work, &runtime);
+        let (runs, service) = open((&state, &work), &runtime, bounds);
         Self {
             runs,
             service,
@@ -137,6 +143,7 @@ impl Shop {
             state,
             work,
             runtime,
+            bounds,
         }
     }
 
@@ -149,6 +156,7 @@ impl Shop {
             state,
             work,
             runtime,
+            bounds,
         } = self;
         let gone: Weak<Service> = Arc::downgrade(&service);
         drop((runs, service));
@@ -157,7 +165,7 @@ impl Shop {
         }
         let store = Arc::new(SqliteStore::open(state.path()).unwrap());
         meanwhile(&Service::new(store, BODY_BYTES));
-        let (runs, service) = open(&state, &work, &runtime);
+        let (runs, service) = open((&state, &work), &runtime, bounds);
         runs.resume().await.unwrap();
         Self {
             runs,
@@ -166,6 +174,7 @@ impl Shop {
             state,
             work,
             runtime,
+            bounds,
         }
     }
 
@@ -178,6 +187,12 @@ impl Shop {
         let root = ambient::open_folder(self.work.path()).unwrap();
         let path = format!("workspace/tasks/{task}/ctx/{name}");
         root.read_to_string(path).ok()
+    }
+
+    pub(crate) fn write_file(&self, task: &str, name: &str, text: &str) {
+        let root = ambient::open_folder(self.work.path()).unwrap();
+        let path = format!("workspace/tasks/{task}/ctx/{name}");
+        root.write(path, text).unwrap();
     }
 
     pub(crate) fn remove_files(&self) {
@@ -279,7 +294,11 @@ impl Shop {
     }
 }
 
-fn open(state: &TempDir, work: &TempDir, runtime: &Runtime) -> (Runs, Arc<Service>) {
+fn open(
+    (state, work): (&TempDir, &TempDir),
+    runtime: &Runtime,
+    bounds: RunBounds,
+) -> (Runs, Arc<Service>) {
     let store = Arc::new(SqliteStore::open(state.path()).unwrap());
     let of_service: Arc<SqliteStore> = Arc::clone(&store);
     let service = Arc::new(Service::new(of_service, BODY_BYTES));
@@ -291,6 +310,7 @@ fn open(state: &TempDir, work: &TempDir, runtime: &Runtime) -> (Runs, Arc<Servic
         runtime: runtime.clone(),
         work_roots: WorkRoots::open(&roots).unwrap(),
         base_url: "http://127.0.0.1:7420".to_owned(),
+        bounds,
     });
     (runs.unwrap(), service)
 }

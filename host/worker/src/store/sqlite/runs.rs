@@ -8,7 +8,7 @@ use tidegate_contract::Tenant;
 use super::super::{
     AttemptId, AttemptRecord, Claim, Event, Files, Kept, NewAttempt, Run, RunRecord, RunStatus,
 };
-use super::{SqliteStore, events, flows, writes};
+use super::{SqliteStore, events, flows, retention, writes};
 use crate::attempt::Close;
 use crate::error::StoreError;
 use crate::step::StepKey;
@@ -43,11 +43,18 @@ impl Note {
 }
 
 impl SqliteStore {
-    /// Keeps a run with what its flow is made of.
-    pub(crate) fn begin_run(&self, run: &Run, plan: String) -> Result<(), StoreError> {
+    /// Keeps a run with what its flow is made of, where its tenant may have one more open.
+    pub(crate) fn begin_run(
+        &self,
+        run: &Run,
+        plan: String,
+        open_runs: u64,
+    ) -> Result<(), StoreError> {
         let run = run.clone();
-        self.writer
-            .write(move |connection| writes::create_run(connection, &run, Some(&plan)))
+        self.writer.write(move |connection| {
+            retention::check_open(connection, (&run.tenant, open_runs))?;
+            writes::create_run(connection, &run, Some(&plan))
+        })
     }
 
     /// Ends a run and answers the attempts that were closed with it; `None` where it had ended.

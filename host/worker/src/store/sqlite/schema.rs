@@ -104,6 +104,11 @@ CREATE INDEX unsynced_runs ON runs (id) WHERE ended = 1 AND files_synced = 0;
 ",
     "
 CREATE INDEX outputs ON attempts (run, step, number) WHERE state = 'completed';
+UPDATE runs SET ended_ms = CAST(strftime('%s', 'now') AS INTEGER) * 1000
+    WHERE ended = 1 AND ended_ms IS NULL;
+CREATE INDEX open_runs ON runs (tenant) WHERE ended = 0;
+CREATE INDEX ended_runs ON runs (tenant, ended_ms DESC) WHERE ended = 1;
+CREATE INDEX credentials_of_attempts ON credentials (attempt);
 ",
 ];
 
@@ -157,6 +162,12 @@ mod tests {
             FROM (SELECT status FROM runs ORDER BY id)";
         let found: String = connection.query_row(query, [], |row| row.get(0)).unwrap();
         assert_eq!(found, "running,cancelled handed");
+        let query = "SELECT count(*) FROM runs WHERE ended = 1 AND ended_ms > 1000000000000";
+        let dated: i64 = connection.query_row(query, [], |row| row.get(0)).unwrap();
+        assert_eq!(
+            dated, 1,
+            "an ended run has a time from which its age counts"
+        );
     }
 
     #[test]
