@@ -3,6 +3,8 @@
 mod artifacts;
 mod calls;
 mod client;
+mod contract;
+mod crash;
 mod ending;
 mod events;
 mod example;
@@ -14,6 +16,7 @@ mod routes;
 mod runs;
 mod secrecy;
 mod service;
+mod shares;
 mod slow;
 mod tokens;
 mod worker;

@@ -60,7 +60,7 @@ fn o3_an_artifact_of_a_run_is_served_whole_and_by_ranges() {
     let field = |answer: &Answer, name: &str| answer.field(name).unwrap_or_default().to_owned();
     for (name, value) in [
         ("etag", &*etag),
-        ("content-type", "text/plain; charset=utf-8"),
+        ("content-type", "text/plain"),
         ("content-length", &SIZE.to_string()),
         ("accept-ranges", "bytes"),
         ("x-content-type-options", "nosniff"),
