@@ -17,7 +17,7 @@ use crate::store::Run;
 const PERIOD: Duration = Duration::from_mins(1);
 
 /// Runs that are looked for at once.
-const AT_ONCE: u32 = 64;
+const AT_ONCE: u32 = 16;
 
 /// How many runs there may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,19 +88,27 @@ pub(super) async fn keep_within(shared: Arc<Shared>) {
 }
 
 async fn sweep(shared: &Arc<Shared>) -> Result<usize, WorkerError> {
+    let of = Arc::clone(shared);
+    let tenants = shared.blocking(move || of.store.tenants()).await??;
     let mut count = 0;
-    loop {
-        let of = Arc::clone(shared);
-        let retired = move || of.store.retired(&of.bounds, (ambient::now_ms(), AT_ONCE));
-        let retired = shared.blocking(retired).await??;
-        if retired.is_empty() {
-            return Ok(count);
-        }
-        for run in retired {
-            remove(shared, run).await?;
-            count += 1;
+    for tenant in tenants {
+        loop {
+            let (of, tenant) = (Arc::clone(shared), tenant.clone());
+            let retired = move || {
+                let at = (ambient::now_ms(), AT_ONCE);
+                of.store.retired(&tenant, &of.bounds, at)
+            };
+            let retired = shared.blocking(retired).await??;
+            if retired.is_empty() {
+                break;
+            }
+            for run in retired {
+                remove(shared, run).await?;
+                count += 1;
+            }
         }
     }
+    Ok(count)
 }
 
 /// Removes a run that has ended: its files first, since nothing else says where they are.

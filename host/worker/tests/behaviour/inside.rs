@@ -228,7 +228,7 @@ async fn twin_i10_an_interrupted_worker_is_not_run_again_where_nobody_says_that_
     assert_eq!((attempts.len(), attempts[0].state), (1, "failed"));
     // The flow may have a word for it.
     let prompt = json!({"do": "sleep", "ms": 600_000, "parts": [["p", "x"]]});
-    let node = json!({"try": {"body": step(prompt), "catch": {"body": {"assign": {"$.lost": true}}}}});
+    let node = json!({"try": {"body": step(prompt), "catch": {"as": "error", "body": {"assign": {"$.lost": true}}}}});
     let run = shop.launch(&[node], &agents(json!({})));
     shop.until(&run, "attempt.staged").await;
     let shop = shop.killed(|_service| {}).await;

@@ -46,14 +46,28 @@ const ROWS: [(&str, u32); 7] = [
     ),
 ];
 
+/// From one tenant to the next by the index: there may be many runs of each.
+const TENANTS: &str = "WITH RECURSIVE tenants(tenant) AS (
+         SELECT min(tenant) FROM runs WHERE ended = 1
+         UNION ALL
+         SELECT (SELECT min(r.tenant) FROM runs r WHERE r.ended = 1 AND r.tenant > tenants.tenant)
+         FROM tenants WHERE tenants.tenant IS NOT NULL)
+     SELECT tenant FROM tenants WHERE tenant IS NOT NULL";
+
 impl SqliteStore {
-    /// Ended runs that the bounds do not keep at a moment: at most `most`.
+    /// The tenants that have ended runs.
+    pub(crate) fn tenants(&self) -> Result<Vec<Tenant>, StoreError> {
+        self.read(tenants)
+    }
+
+    /// Ended runs of a tenant that the bounds do not keep at a moment: at most `most`.
     pub(crate) fn retired(
         &self,
+        tenant: &Tenant,
         bounds: &RunBounds,
         (now_ms, most): (u64, u32),
     ) -> Result<Vec<Run>, StoreError> {
-        self.read(|connection| retired(connection, bounds, (now_ms, most)))
+        self.read(|connection| retired(connection, tenant, (bounds, now_ms, most)))
     }
 
     /// Removes some of an ended run; answers whether nothing of it is left.
@@ -79,20 +93,29 @@ pub(super) fn check_open(
     Ok(())
 }
 
+fn tenants(connection: &Connection) -> Result<Vec<Tenant>, StoreError> {
+    reads::rows(connection, TENANTS, [], |row| {
+        reads::word(row, "tenant", |text| Tenant::new(text).ok(), "a tenant")
+    })
+}
+
 fn retired(
     connection: &Connection,
-    bounds: &RunBounds,
-    (now_ms, most): (u64, u32),
+    tenant: &Tenant,
+    (bounds, now_ms, most): (&RunBounds, u64, u32),
 ) -> Result<Vec<Run>, StoreError> {
+    let ended = "SELECT id AS run_id, tenant, task, launch FROM runs
+         WHERE tenant = ?1 AND ended = 1";
+    let query = format!("{ended} ORDER BY ended_ms DESC LIMIT ?2 OFFSET ?3");
+    let values = params![tenant.as_str(), most, kept(bounds.ended_runs)];
+    let too_many = reads::rows(connection, &query, values, reads::run_of)?;
+    if !too_many.is_empty() {
+        return Ok(too_many);
+    }
     let before_ms = kept(now_ms.saturating_sub(bounds.ended_ms));
-    let query = "SELECT id AS run_id, tenant, task, launch FROM runs WHERE rowid IN (
-         SELECT run FROM (
-             SELECT rowid AS run, ended_ms,
-                 row_number() OVER (PARTITION BY tenant ORDER BY ended_ms DESC) AS place
-             FROM runs WHERE ended = 1)
-         WHERE place > ?1 OR ended_ms < ?2 LIMIT ?3)";
-    let values = params![kept(bounds.ended_runs), before_ms, most];
-    reads::rows(connection, query, values, reads::run_of)
+    let query = format!("{ended} AND ended_ms < ?3 ORDER BY ended_ms DESC LIMIT ?2");
+    let values = params![tenant.as_str(), most, before_ms];
+    reads::rows(connection, &query, values, reads::run_of)
 }
 
 fn remove_some(connection: &Connection, run: &str) -> Result<bool, StoreError> {
@@ -137,8 +160,11 @@ mod tests {
             ended_ms,
             ..RunBounds::default()
         };
-        let runs = retired(connection, &bounds, (100, 9)).unwrap();
-        let mut ids: Vec<String> = runs.into_iter().map(|run| run.id).collect();
+        let mut ids = Vec::new();
+        for tenant in tenants(connection).unwrap() {
+            let runs = retired(connection, &tenant, (&bounds, 100, 9)).unwrap();
+            ids.extend(runs.into_iter().map(|run| run.id));
+        }
         ids.sort();
         ids
     }
