@@ -12,6 +12,7 @@ mod framing;
 mod hosts;
 mod house;
 mod mcp;
+mod probes;
 mod routes;
 mod runs;
 mod secrecy;

@@ -99,6 +99,15 @@ fn line(stream: &mut BufReader<TcpStream>) -> Option<String> {
     (read > 0).then(|| line.to_owned())
 }
 
+/// How long a worker goes on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Until {
+    /// The service is gone.
+    Killed,
+    /// No run is open.
+    Done,
+}
+
 /// What was acknowledged, over all rounds.
 #[derive(Default)]
 struct Said {
@@ -126,13 +135,17 @@ impl Ledger {
         self.more.notify_all();
     }
 
-    fn wait_for(&self, count: u64) {
+    /// Waits for so many; whether they have come.
+    fn reaches(&self, count: u64) -> bool {
         let mut said = self.said.lock().unwrap();
         while said.count < count {
             let (again, waited) = self.more.wait_timeout(said, HANGING).unwrap();
-            assert!(!waited.timed_out(), "the service does nothing");
+            if waited.timed_out() {
+                return false;
+            }
             said = again;
         }
+        true
     }
 
     fn open(&self) -> Vec<String> {
@@ -240,14 +253,14 @@ impl Site {
         Some(())
     }
 
-    /// Does what an agent is asked for, until the service is gone, or all is done.
-    fn work(&self, address: SocketAddr, agent: &str) -> Option<()> {
+    /// Does what an agent is asked for.
+    fn work(&self, address: SocketAddr, agent: &str, until: Until) -> Option<()> {
         let mut line = Line::operator(address)?;
         let claim = format!("POST /v1/dispatch/claim?agent={agent}&wait_ms=50");
         loop {
             let (status, claimed) = line.ask(&claim, "")?;
             if status == 204 {
-                if self.ledger.open().is_empty() {
+                if until == Until::Done && self.ledger.open().is_empty() {
                     return Some(());
                 }
                 continue;
@@ -295,11 +308,12 @@ impl Site {
             for _ in 0..2 {
                 scope.spawn(move || self.operate(address));
                 for agent in AGENTS {
-                    scope.spawn(move || self.work(address, agent));
+                    scope.spawn(move || self.work(address, agent, Until::Killed));
                 }
             }
-            self.ledger.wait_for(acknowledgements);
+            let reached = self.ledger.reaches(acknowledgements);
             service.signal(rustix::process::Signal::KILL);
+            assert!(reached, "the service does nothing: {}", service.said());
         });
         self.check_files();
     }
@@ -333,7 +347,7 @@ impl Site {
         self.take_up(service);
         thread::scope(|scope| {
             for agent in AGENTS {
-                scope.spawn(move || self.work(address, agent).unwrap());
+                scope.spawn(move || self.work(address, agent, Until::Done).unwrap());
             }
             let mut line = Line::open(address, &As::Observer.token()).unwrap();
             for run in self.ledger.open() {
