@@ -51,6 +51,7 @@ fn main() {
         runtime.block_on(run_until_killed(Path::new(&folder)));
     } else {
         runtime.block_on(i10_nothing_acknowledged_is_lost_and_nothing_done_twice());
+        runtime.block_on(i10_what_a_stop_leaves_of_an_old_run_is_removed_after_it());
     }
 }
 
@@ -114,12 +115,27 @@ fn open(folder: &Path) -> House {
         runtime: Runtime::new(options).unwrap(),
         work_roots: WorkRoots::open(&[(Tenant::default(), folder.to_owned())]).unwrap(),
         base_url: String::new(),
-        bounds: RunBounds::default(),
+        bounds: bounds(folder),
     });
     House {
         runs: runs.unwrap(),
         service,
         folder: folder.to_owned(),
+    }
+}
+
+/// A folder that holds this file keeps few ended runs, and is swept all the time.
+const FEW: &str = "few";
+
+/// Ended runs that are kept there: more than end at once.
+const KEPT: u64 = 8;
+
+fn bounds(folder: &Path) -> RunBounds {
+    let is_few = ambient::open_folder(folder).unwrap().exists(FEW);
+    let usual = RunBounds::default();
+    RunBounds {
+        ended_runs: if is_few { KEPT } else { usual.ended_runs },
+        ..usual
     }
 }
 
@@ -211,6 +227,15 @@ async fn run_until_killed(folder: &Path) {
     let launched = launched.lines().map(str::to_owned).collect();
     house.resume(&launched).await;
     let mut tasks = tokio::task::JoinSet::new();
+    if bounds(folder) != RunBounds::default() {
+        let house = Arc::clone(&house);
+        tasks.spawn(async move {
+            loop {
+                house.runs.sweep().await.unwrap();
+                tokio::task::yield_now().await;
+            }
+        });
+    }
     for lane in 0..SIDE_BY_SIDE {
         for agent in AGENTS {
             let house = Arc::clone(&house);
@@ -286,30 +311,70 @@ impl Acknowledged {
     }
 }
 
-async fn i10_nothing_acknowledged_is_lost_and_nothing_done_twice() {
-    let folder = tempfile::tempdir().unwrap();
+fn rounds() -> u64 {
     let rounds = ambient::environment("TIDEGATE_CRASH_ROUNDS");
-    let rounds = rounds.map_or(ROUNDS, |rounds| rounds.parse().unwrap());
+    rounds.map_or(ROUNDS, |rounds| rounds.parse().unwrap())
+}
+
+/// Kills so many children over a folder.
+fn killed(folder: &Path, rounds: u64) -> Acknowledged {
     let mut said = Acknowledged::default();
     for round in 0..rounds {
         // Spread by a multiplier that visits all remainders in no simple order.
         let before = 1 + (round.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) % MOST;
-        said.round(folder.path(), usize::try_from(before).unwrap());
+        said.round(folder, usize::try_from(before).unwrap());
     }
     // The shortest rounds acknowledge a launch; most go far beyond that.
     assert!(said.submits.len() >= usize::try_from(rounds).unwrap());
+    said
+}
 
-    let house = Arc::new(open(folder.path()));
+/// Opens the folder once more, with workers for what is left.
+async fn taken_up(folder: &Path, said: &Acknowledged) -> (Arc<House>, tokio::task::JoinSet<()>) {
+    let house = Arc::new(open(folder));
     house.resume(&said.launched).await;
     let mut workers = tokio::task::JoinSet::new();
     for agent in AGENTS {
         let house = Arc::clone(&house);
         workers.spawn(async move { house.work(agent, |_said| {}).await });
     }
+    (house, workers)
+}
+
+async fn i10_nothing_acknowledged_is_lost_and_nothing_done_twice() {
+    let folder = tempfile::tempdir().unwrap();
+    let said = killed(folder.path(), rounds());
+    let (house, _workers) = taken_up(folder.path(), &said).await;
     for run in &said.launched {
         check_run(&house, &said, &house.ended(run).await);
     }
     check_ledger(folder.path());
+}
+
+async fn i10_what_a_stop_leaves_of_an_old_run_is_removed_after_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let top = ambient::open_folder(folder.path()).unwrap();
+    top.write(FEW, "").unwrap();
+    let said = killed(folder.path(), rounds().div_ceil(4));
+    let (house, _workers) = taken_up(folder.path(), &said).await;
+    let is_there = |run: &&String| house.runs.status(&Tenant::default(), run).is_ok();
+    for run in said.launched.iter().filter(is_there) {
+        let mut events = house.runs.events(&Tenant::default(), run, None).unwrap();
+        while events.next().await.unwrap_or_default().is_some() {}
+    }
+    while house.runs.sweep().await.unwrap() > 0 {}
+    let mut tasks = BTreeSet::new();
+    for run in said.launched.iter().filter(is_there) {
+        let view = house.ended(run).await;
+        check_run(&house, &said, &view);
+        tasks.insert(view.task);
+    }
+    assert_eq!(u64::try_from(tasks.len()).unwrap(), KEPT);
+    let left = top.read_dir("workspace/tasks").unwrap();
+    let left: BTreeSet<_> = left
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    assert_eq!(left, tasks, "no file is left of a run that is not there");
 }
 
 fn check_run(house: &House, said: &Acknowledged, view: &RunView) {
