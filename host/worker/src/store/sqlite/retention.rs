@@ -4,7 +4,7 @@ use rusqlite::{Connection, params};
 use tidegate_contract::Tenant;
 
 use super::super::Run;
-use super::{SqliteStore, kept, reads};
+use super::{SqliteStore, kept, reads, statements};
 use crate::error::StoreError;
 use crate::runs::RunBounds;
 
@@ -86,7 +86,7 @@ pub(super) fn check_open(
     (tenant, most): (&Tenant, u64),
 ) -> Result<(), StoreError> {
     let query = "SELECT count(*) FROM runs WHERE tenant = ?1 AND ended = 0";
-    let open: i64 = connection.query_row(query, [tenant.as_str()], |row| row.get(0))?;
+    let open: i64 = statements::row(connection, query, [tenant.as_str()], |row| row.get(0))?;
     if open >= kept(most) {
         return Err(StoreError::Full { limit: most });
     }
@@ -94,7 +94,7 @@ pub(super) fn check_open(
 }
 
 fn tenants(connection: &Connection) -> Result<Vec<Tenant>, StoreError> {
-    reads::rows(connection, TENANTS, [], |row| {
+    statements::rows(connection, TENANTS, [], |row| {
         reads::word(row, "tenant", |text| Tenant::new(text).ok(), "a tenant")
     })
 }
@@ -108,28 +108,32 @@ fn retired(
          WHERE tenant = ?1 AND ended = 1";
     let query = format!("{ended} ORDER BY ended_ms DESC LIMIT ?2 OFFSET ?3");
     let values = params![tenant.as_str(), most, kept(bounds.ended_runs)];
-    let too_many = reads::rows(connection, &query, values, reads::run_of)?;
+    let too_many = statements::rows(connection, &query, values, reads::run_of)?;
     if !too_many.is_empty() {
         return Ok(too_many);
     }
     let before_ms = kept(now_ms.saturating_sub(bounds.ended_ms));
     let query = format!("{ended} AND ended_ms < ?3 ORDER BY ended_ms DESC LIMIT ?2");
     let values = params![tenant.as_str(), most, before_ms];
-    reads::rows(connection, &query, values, reads::run_of)
+    statements::rows(connection, &query, values, reads::run_of)
 }
 
 fn remove_some(connection: &Connection, run: &str) -> Result<bool, StoreError> {
     let open = "SELECT count(*) FROM runs WHERE id = ?1 AND ended = 0";
-    let open: i64 = connection.query_row(open, [run], |row| row.get(0))?;
+    let open: i64 = statements::row(connection, open, [run], |row| row.get(0))?;
     if open > 0 {
         return Err(StoreError::Missing);
     }
     for (query, rows) in ROWS {
-        if connection.execute(query, params![run, rows])? > 0 {
+        if statements::execute(connection, query, params![run, rows])? > 0 {
             return Ok(false);
         }
     }
-    connection.execute("DELETE FROM runs WHERE id = ?1 AND ended = 1", [run])?;
+    statements::execute(
+        connection,
+        "DELETE FROM runs WHERE id = ?1 AND ended = 1",
+        [run],
+    )?;
     Ok(true)
 }
 
