@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
+use crate::check;
 use crate::serve::Post;
 
 /// Runs tools, sinks and flows as sandboxed WebAssembly plugins.
@@ -87,6 +88,20 @@ pub(crate) enum Command {
                             builtin:commands --json\n  tidegate inspect new.wasm --diff old.wasm"
     )]
     Inspect(InspectArguments),
+    /// Tests a component against the plugin contract and says what is wrong and how to mend it.
+    ///
+    /// Its tools, sink and worker are called with made input some dozens of times: grant it a scratch
+    /// folder, not your own work.
+    #[command(
+        after_help = "Examples:\n  tidegate check plugin.wasm\n  tidegate check plugin.wasm --allow \
+                            read --workspace fixtures --arguments calls.jsonl\n  tidegate check \
+                            plugin.wasm --junit report.xml\n  tidegate check --rules\n\nA line of \
+                            calls.jsonl:\n  {\"tool\":\"read_text\",\"arguments\":{\"path\":\
+                            \"a.txt\"},\"expect\":\"success\"}\n\nExit codes: 0 no error was found; \
+                            1 some were; 2 wrong usage, or no component. Warnings and notes fail \
+                            nothing."
+    )]
+    Check(check::CheckArguments),
     /// Checks the config file, or prints its JSON Schema.
     #[command(subcommand)]
     Config(ConfigCommand),

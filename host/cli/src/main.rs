@@ -5,6 +5,7 @@ mod artifacts;
 mod audit;
 mod builtin;
 mod call;
+mod check;
 mod cli;
 mod commands;
 mod config;
@@ -81,6 +82,7 @@ fn main() -> ExitCode {
             Command::Mcp(arguments) => mcp::run(arguments).await,
             Command::Serve(arguments) => serve::run(arguments).await,
             Command::Inspect(arguments) => inspect::run(arguments).await,
+            Command::Check(arguments) => check::run(arguments).await,
             Command::Config(command) => settings::run(command),
             Command::Trust(arguments) => trust::run(arguments),
             Command::Completions { shell } => shell::completions(*shell),

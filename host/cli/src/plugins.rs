@@ -83,7 +83,11 @@ pub(crate) fn host_and_file(arguments: &PluginArguments) -> anyhow::Result<(Host
 }
 
 /// Adds what `--allow` names: a grant, or what a carried plugin declares it needs.
-fn allow(typed: &str, sandbox: &mut Grant) -> anyhow::Result<()> {
+///
+/// # Errors
+///
+/// It names no kind of grant, no carried plugin, or no value that the kind takes.
+pub(crate) fn allow(typed: &str, sandbox: &mut Grant) -> anyhow::Result<()> {
     match typed.strip_prefix("plugin=") {
         Some(name) => {
             for need in builtin::named(name)?.needs {

@@ -231,6 +231,19 @@ impl Plugin {
         })))
     }
 
+    /// The same plugin under other limits, without asking it again what its tools are.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError::Threads`] when the process can't hold more open folders.
+    pub fn with_limits(&self, limits: Limits) -> Result<Self, EngineError> {
+        let setup = self.0.setup.limited(limits);
+        Ok(Self(Arc::new(Loaded {
+            setup: Arc::new(setup.map_err(EngineError::Threads)?),
+            ..self.0.shared()
+        })))
+    }
+
     /// The operator's name for the plugin.
     #[must_use]
     pub fn name(&self) -> &str {

@@ -83,6 +83,21 @@ impl Setup {
         })
     }
 
+    /// The same under other limits.
+    pub(crate) fn limited(&self, limits: Limits) -> io::Result<Self> {
+        let executor = self.commands.as_ref();
+        let executor = executor.map(|(executor, _)| executor.clone());
+        let bare = Self {
+            plugin: self.plugin.clone(),
+            handles: Handles::default(),
+            preopens: Vec::new(),
+            limits,
+            config: self.config.clone(),
+            commands: None,
+        };
+        bare.with(self.handles.clone(), executor)
+    }
+
     /// What a command may reach: what its caller can read, and no more than reading it. It sees its
     /// caller's variables and runs no command itself.
     fn for_commands(&self, handles: &Handles) -> io::Result<Self> {

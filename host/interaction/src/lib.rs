@@ -57,7 +57,7 @@ pub use nodes::{Node, NodeDescriptor};
 pub use observe::observe;
 pub use registry::{RegisterError, Registration, SchemaCheck, ToolRegistry};
 pub use runtime::{DEFAULT_QUEUE, InvokeOptions, MAX_QUEUE, Runtime, RuntimeOptions};
-pub use schema::SchemaError;
+pub use schema::{Schema, SchemaError};
 pub use sink::{Sink, Sinks};
 pub use tool::{BoxFuture, CallContext, Tool};
 pub use worker::{ComponentWorker, Workers};

@@ -62,8 +62,18 @@ pub enum SchemaError {
     Invalid(String),
 }
 
-/// A compiled schema.
-pub(crate) struct Schema {
+/// A compiled schema: what checks arguments, for whoever has other documents to check.
+///
+/// ```
+/// use tidegate::Schema;
+///
+/// let schema = serde_json::from_str(r#"{"type": "object", "required": ["path"]}"#)?;
+/// let schema = Schema::compile(&schema)?;
+/// assert!(schema.check(&serde_json::json!({"path": "README.md"})).is_ok());
+/// assert!(schema.check(&serde_json::json!({})).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Schema {
     validator: Validator,
     /// Steps that one look at one value can take.
     steps: u64,
@@ -77,7 +87,11 @@ impl fmt::Debug for Schema {
 
 impl Schema {
     /// Checks that the schema is bounded, then compiles it.
-    pub(crate) fn compile(schema: &JsonObject) -> Result<Self, SchemaError> {
+    ///
+    /// # Errors
+    ///
+    /// [`SchemaError`].
+    pub fn compile(schema: &JsonObject) -> Result<Self, SchemaError> {
         let document = Value::Object(schema.clone());
         let steps = Unfolding::new(&document).check()?;
         jsonschema::options()
@@ -91,9 +105,13 @@ impl Schema {
             .map_err(|error| SchemaError::Invalid(short(&error.to_string())))
     }
 
-    /// The problems of a document: every one, up to [`PROBLEMS`], or the first of a large document.
+    /// The problems of a document: every one, up to 32, or the first of a large document.
     /// Reasons never repeat the document's values.
-    pub(crate) fn check(&self, document: &Value) -> Result<(), Vec<Problem>> {
+    ///
+    /// # Errors
+    ///
+    /// What is wrong at which place.
+    pub fn check(&self, document: &Value) -> Result<(), Vec<Problem>> {
         let looks = self.steps.saturating_mul(values(document));
         if looks > LOOKS {
             return Err(vec![Problem {

@@ -1,0 +1,350 @@
+//! `tidegate check`: the plugin contract's tests, run on somebody's component (SPEC P3).
+//!
+//! The component is loaded twice, its definitions are looked at, and each tool, the sink and the worker
+//! are called: with input that they have to take, twice and in two orders; with arguments that a schema
+//! refuses; under small limits. What is found is said in the author's terms. Nothing here has a say in
+//! how a host runs the component.
+
+mod bench;
+mod definition;
+mod examples;
+mod findings;
+mod generate;
+mod judge;
+mod junit;
+mod others;
+mod parts;
+mod places;
+mod progress;
+mod random;
+mod report;
+mod rounds;
+mod rules;
+mod small;
+mod spoil;
+mod tools;
+
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use clap::Args;
+use tidegate::{Engine, EngineError, Handles, LineSink, Network, Plugin, PluginSource, Workspace};
+use tidegate_contract::grant::Grant;
+use tidegate_contract::limits::parse_limit;
+use tidegate_contract::{Effect, JsonBounds, JsonObject, Limits, ToolDefinition, Value, json};
+use tidegate_engine::{Anatomy, digest};
+use tidegate_sandbox::ambient;
+
+use self::bench::Bench;
+use self::definition::Words;
+use self::examples::Example;
+use self::findings::{Findings, Subject};
+use self::progress::Progress;
+use self::report::Report;
+use self::rounds::Figures;
+use self::tools::Tool;
+use crate::commands::Commands;
+use crate::refusal::{self, Exit, Form};
+use crate::share::plugin_grant;
+use crate::wanted::COMPONENT_BYTES;
+use crate::{builtin, interrupt, plugins, print};
+
+/// `tidegate check`.
+#[derive(Debug, Args)]
+pub(crate) struct CheckArguments {
+    /// The component, or `builtin:NAME` for a carried one.
+    #[arg(value_name = "FILE", required_unless_present = "rules")]
+    component: Option<PathBuf>,
+    /// Prints one JSON document.
+    #[arg(long)]
+    json: bool,
+    /// Writes the report to a file too, as the XML of junit, which CI systems read.
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+    /// Prints every rule, with what to do about it, and checks nothing.
+    #[arg(long)]
+    rules: bool,
+    /// Your own calls, a JSON document a line: {"tool", "arguments", "expect"?}, where `expect` is
+    /// success, failed or refused.
+    #[arg(long, value_name = "FILE")]
+    arguments: Option<PathBuf>,
+    /// What made arguments start from: the same seed makes the same ones.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// How many sets of arguments are made for each tool.
+    #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    cases: u16,
+    /// The plugin's settings, a JSON object, as `config` in the config file.
+    #[arg(long, value_name = "JSON", default_value = "{}")]
+    settings: String,
+    /// The folder that relative grants mean [default: the working folder].
+    #[arg(long, value_name = "DIR")]
+    workspace: Option<PathBuf>,
+    /// Grants something, as for `call`; may be repeated. Without a grant, what needs one is not run.
+    #[arg(long, value_name = "KIND[=VALUE]")]
+    allow: Vec<String>,
+    /// Sets a limit of each call; may be repeated.
+    #[arg(long, value_name = "NAME=VALUE")]
+    limit: Vec<String>,
+}
+
+/// Runs the command.
+pub(crate) async fn run(arguments: &CheckArguments) -> Exit {
+    let form = Form::of(arguments.json);
+    let component = match &arguments.component {
+        Some(component) if !arguments.rules => component,
+        _ => {
+            match form {
+                Form::Json => print::json(&rules::RULES),
+                Form::Text => print::text(&report::rules()),
+            }
+            return Exit::Success;
+        }
+    };
+    let report = match check(arguments, component).await {
+        Ok(report) => report,
+        Err(error) => return refusal::usage(&error, form),
+    };
+    if let Some(path) = &arguments.junit
+        && let Err(error) = write(path, &junit::document(&report))
+    {
+        return refusal::usage(&error, form);
+    }
+    match form {
+        Form::Json => print::json(&report),
+        Form::Text => print::text(&report.text()),
+    }
+    if report.errors == 0 {
+        Exit::Success
+    } else {
+        Exit::Failed
+    }
+}
+
+/// Writes a file that the user named, in the place of what was in it.
+fn write(path: &Path, text: &str) -> anyhow::Result<()> {
+    let mut file = ambient::append_to(path)?;
+    file.set_len(0)
+        .and_then(|()| file.write_all(text.as_bytes()))
+        .with_context(|| path.display().to_string())
+}
+
+/// What a component is checked with, read from the command line.
+struct Setting {
+    engine: Engine,
+    workspace: Workspace,
+    sandbox: Grant,
+    limits: Limits,
+    settings: JsonObject,
+}
+
+impl Setting {
+    fn read(arguments: &CheckArguments) -> anyhow::Result<Self> {
+        let mut sandbox = Grant::default();
+        for allow in &arguments.allow {
+            plugins::allow(allow, &mut sandbox).with_context(|| format!("--allow {allow}"))?;
+        }
+        let mut limits = Limits::default();
+        for limit in &arguments.limit {
+            parse_limit(limit, &mut limits).with_context(|| format!("--limit {limit}"))?;
+        }
+        let settings = json::parse(&arguments.settings, &JsonBounds::default());
+        let Value::Object(settings) = settings.context("--settings")? else {
+            anyhow::bail!("--settings must be a JSON object");
+        };
+        let folder = arguments.workspace.as_deref().unwrap_or(Path::new("."));
+        Ok(Self {
+            engine: plugins::engine()?,
+            workspace: Workspace::open(folder)?,
+            sandbox,
+            limits,
+            settings,
+        })
+    }
+
+    /// Loads the component with nothing granted; `None` where that is a finding.
+    async fn load(
+        &self,
+        name: &str,
+        bytes: &[u8],
+        findings: &mut Findings,
+    ) -> anyhow::Result<Option<Plugin>> {
+        let source = PluginSource {
+            name: name.to_owned(),
+            bytes: bytes.to_vec(),
+            handles: Handles::default(),
+            limits: self.limits,
+            config: self.settings.clone(),
+        };
+        let error = match self.engine.load(source).await {
+            Ok(plugin) => return Ok(Some(plugin)),
+            Err(error) => error,
+        };
+        let rule = match &error {
+            EngineError::Imports { .. }
+            | EngineError::NothingExported { .. }
+            | EngineError::Shape { .. } => &rules::NOT_LOADABLE,
+            EngineError::Definitions { .. } | EngineError::Ask { .. } => {
+                &rules::DEFINITIONS_UNUSABLE
+            }
+            EngineError::NotAComponent { .. }
+            | EngineError::Setting { .. }
+            | EngineError::Start(_)
+            | EngineError::Threads(_) => return Err(error.into()),
+        };
+        let causes = anyhow::Error::from(error);
+        let chain: Vec<String> = causes.chain().map(ToString::to_string).collect();
+        findings.add(rule, &Subject::Component, chain.join(": "));
+        Ok(None)
+    }
+
+    /// The plugin with what `call` would grant it. What a sink prints is nobody's to read here.
+    fn granted(&self, plugin: &Plugin) -> anyhow::Result<Plugin> {
+        let grant = plugin_grant(&self.sandbox, None, plugin)?;
+        let runs_commands = !grant.execute.is_empty();
+        let mut handles = Handles::open(&grant, &self.workspace)?;
+        handles = handles.through(&Network::default(), Vec::new());
+        handles.stdout = grant.stdout.then(|| LineSink::new(io::sink()));
+        let granted = plugin.with_handles(handles)?;
+        if !runs_commands {
+            return Ok(granted);
+        }
+        let executor = Commands::default().executor(&self.engine, &self.sandbox.execute)?;
+        Ok(granted.with_executor(executor)?)
+    }
+}
+
+async fn check(arguments: &CheckArguments, path: &Path) -> anyhow::Result<Report> {
+    let shown = path.display().to_string();
+    let bytes = match shown.strip_prefix("builtin:") {
+        Some(name) => builtin::named(name)?.bytes.to_vec(),
+        None => ambient::read_file(path, COMPONENT_BYTES)?,
+    };
+    let anatomy = Anatomy::read(&bytes).with_context(|| shown.clone())?;
+    let setting = Setting::read(arguments)?;
+    let name = name_of(path);
+    let mut report = Report {
+        file: shown,
+        digest: format!("sha-256:{}", digest(&bytes)),
+        seed: arguments.seed,
+        calls: 0,
+        figures: Vec::new(),
+        findings: Vec::new(),
+        errors: 0,
+        warnings: 0,
+        notes: 0,
+    };
+    let mut findings = Findings::default();
+    let loaded = setting.load(&name, &bytes, &mut findings).await?;
+    if let Some(plugin) = &loaded
+        && let Some(again) = setting.load(&name, &bytes, &mut findings).await?
+    {
+        compare(plugin.definitions(), again.definitions(), &mut findings);
+        let examples = arguments.arguments.as_deref();
+        let examples = examples.map(|path| examples::read(path, plugin.definitions()));
+        let mut bench = Bench {
+            plugin: setting.granted(plugin)?,
+            findings,
+            progress: Progress::new(),
+            interrupted: interrupt::token(),
+            seed: arguments.seed,
+            cases: usize::from(arguments.cases),
+            calls: 0,
+        };
+        let examples = examples.transpose()?.unwrap_or_default();
+        report.figures = run_all(&mut bench, &anatomy, &examples).await?;
+        report.calls = bench.calls;
+        findings = bench.findings;
+    }
+    report.findings = findings.into_sorted();
+    Ok(report.counted())
+}
+
+/// The plugin's name: a command is a tool of that name, so it is made one.
+fn name_of(path: &Path) -> String {
+    let name = path.file_stem().unwrap_or_default().to_string_lossy();
+    let name = name.rsplit(':').next().unwrap_or_default();
+    let letter = |c: char| {
+        if c.is_ascii_alphanumeric() || c == '-' {
+            c
+        } else {
+            '_'
+        }
+    };
+    let name: String = name.chars().take(64).map(letter).collect();
+    if name.is_empty() {
+        "plugin".to_owned()
+    } else {
+        name
+    }
+}
+
+fn compare(first: &[ToolDefinition], second: &[ToolDefinition], findings: &mut Findings) {
+    let differing = first
+        .iter()
+        .map(|tool| (tool, second.iter().find(|other| other.name == tool.name)))
+        .find(|(tool, other)| *other != Some(*tool));
+    let saw = match differing {
+        Some((tool, _)) => format!("tool {} was defined in two ways", tool.name),
+        None if first.len() != second.len() => {
+            format!("{} tools, then {}", first.len(), second.len())
+        }
+        None => return,
+    };
+    findings.add(&rules::DEFINITIONS_DIFFER, &Subject::Component, saw);
+}
+
+/// Calls everything that the component has.
+async fn run_all(
+    bench: &mut Bench,
+    anatomy: &Anatomy,
+    examples: &[Example],
+) -> anyhow::Result<Vec<Figures>> {
+    let exports = anatomy.exports.iter();
+    let words = if exports
+        .clone()
+        .any(|export| export.starts_with("tidegate:plugin/"))
+    {
+        Words::Own
+    } else {
+        Words::Derived
+    };
+    let plugin = bench.plugin.clone();
+    let mut figures = Vec::new();
+    for definition in plugin.definitions() {
+        let schemas = definition::look(definition, &anatomy.imports, words, &mut bench.findings);
+        let Some(schemas) = schemas else { continue };
+        if let Some(allow) = wanted(&definition.effects, &plugin.handles().grant) {
+            let subject = Subject::Tool(definition.name.to_string());
+            let saw = format!("it was not run; --allow {allow}");
+            bench.findings.add(&rules::GRANT_WANTED, &subject, saw);
+            continue;
+        }
+        let tool = Tool {
+            definition,
+            schemas: &schemas,
+            words,
+            examples,
+        };
+        figures.push(tool.check(bench).await?);
+    }
+    if plugin.is_sink() {
+        figures.push(others::sink(bench).await?);
+    }
+    if plugin.is_worker() {
+        figures.push(others::worker(bench).await?);
+    }
+    Ok(figures)
+}
+
+/// What would have to be granted before a host runs the tool at all.
+fn wanted(effects: &[Effect], grant: &Grant) -> Option<&'static str> {
+    let missing = |effect: &Effect| match effect {
+        Effect::Read => grant.read.is_empty().then_some("read"),
+        Effect::Write => grant.write.is_empty().then_some("write"),
+        Effect::Execute => grant.execute.is_empty().then_some("execute=COMMAND"),
+        Effect::Network => grant.network.is_empty().then_some("network=ORIGIN"),
+    };
+    effects.iter().find_map(missing)
+}

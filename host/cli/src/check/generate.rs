@@ -1,0 +1,313 @@
+//! Arguments made from a schema: small ones, large ones, and any between.
+//!
+//! What is made is a good guess and no more: it counts once the host's own check has taken it.
+//! Deliberately absent: text for a `pattern` beyond a few common forms.
+
+mod numbers;
+mod texts;
+
+use tidegate::Schema;
+use tidegate_contract::{JsonObject, Value};
+
+use super::random::Random;
+
+/// Deepest place that is filled with more than the least.
+const DEPTH: usize = 12;
+
+/// Most guesses for each document that is wanted.
+const GUESSES: usize = 12;
+
+/// Most items of a list, unless its schema asks for more.
+const ITEMS: usize = 4;
+
+/// How large a value is to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Size {
+    /// What is required, at its lower bound.
+    Least,
+    /// Everything, at its upper bound.
+    Most,
+    /// By chance.
+    Any,
+}
+
+/// Makes documents of one schema.
+#[derive(Debug)]
+pub(super) struct Maker<'a> {
+    root: Value,
+    schema: &'a Schema,
+    random: Random,
+}
+
+impl<'a> Maker<'a> {
+    pub(super) fn new(root: &JsonObject, schema: &'a Schema, random: Random) -> Self {
+        Self {
+            root: Value::Object(root.clone()),
+            schema,
+            random,
+        }
+    }
+
+    /// Up to `wanted` different objects that the schema takes: the least, the most, then others.
+    pub(super) fn good(&mut self, wanted: usize) -> Vec<Value> {
+        let mut made: Vec<Value> = Vec::new();
+        let root = self.root.clone();
+        for guess in 0..wanted.saturating_mul(GUESSES) {
+            if made.len() >= wanted {
+                break;
+            }
+            let size = match guess {
+                0 => Size::Least,
+                1 => Size::Most,
+                _ => Size::Any,
+            };
+            let value = self.make(&root, size, 0);
+            if value.is_object() && !made.contains(&value) && self.schema.check(&value).is_ok() {
+                made.push(value);
+            }
+        }
+        made
+    }
+
+    /// A value for one place.
+    fn make(&mut self, schema: &Value, size: Size, depth: usize) -> Value {
+        let Value::Object(schema) = schema else {
+            return Value::from("anything");
+        };
+        let size = if depth > DEPTH { Size::Least } else { size };
+        let schema = self.plain(schema.clone(), size);
+        if let Some(value) = schema.get("const") {
+            return value.clone();
+        }
+        if let Some(Value::Array(values)) = schema.get("enum") {
+            return match size {
+                Size::Least => values.first().cloned(),
+                Size::Most => values.last().cloned(),
+                Size::Any => self.random.pick(values).cloned(),
+            }
+            .unwrap_or_default();
+        }
+        if let (Size::Any, Some(Value::Array(examples))) = (size, schema.get("examples"))
+            && self.random.coin()
+            && let Some(example) = self.random.pick(examples)
+        {
+            return example.clone();
+        }
+        match self.kind(&schema) {
+            "object" => self.object(&schema, size, depth),
+            "array" => self.list(&schema, size, depth),
+            "string" => texts::make(&schema, size, &mut self.random),
+            "integer" => numbers::integer(&schema, size, &mut self.random),
+            "number" => numbers::number(&schema, size, &mut self.random),
+            "boolean" => Value::Bool(match size {
+                Size::Least => false,
+                Size::Most => true,
+                Size::Any => self.random.coin(),
+            }),
+            _ => Value::Null,
+        }
+    }
+
+    /// The schema with its references followed and its branches chosen.
+    fn plain(&mut self, mut schema: JsonObject, size: Size) -> JsonObject {
+        // The host has checked that references end; branches in branches may not.
+        for _ in 0..DEPTH {
+            let target = schema.remove("$ref");
+            let target = target.as_ref().and_then(Value::as_str);
+            if let Some(pointer) = target.and_then(|target| target.strip_prefix('#')) {
+                let found = self.root.pointer(pointer).cloned();
+                lay_over(&mut schema, found.as_ref());
+                continue;
+            }
+            let all = schema.remove("allOf");
+            let any = schema.remove("anyOf").or_else(|| schema.remove("oneOf"));
+            if all.is_none() && any.is_none() {
+                break;
+            }
+            for part in all.iter().filter_map(Value::as_array).flatten() {
+                lay_over(&mut schema, Some(part));
+            }
+            if let Some(Value::Array(branches)) = any {
+                let branch = match size {
+                    Size::Least => branches.first(),
+                    Size::Most => branches.last(),
+                    Size::Any => self.random.pick(&branches),
+                };
+                lay_over(&mut schema, branch);
+            }
+        }
+        schema
+    }
+
+    /// Which type a value is to have.
+    fn kind(&mut self, schema: &JsonObject) -> &'static str {
+        let named = match schema.get("type") {
+            Some(Value::String(name)) => Some(name.as_str()),
+            Some(Value::Array(names)) => self.random.pick(names).and_then(Value::as_str),
+            _ => None,
+        };
+        let kinds = [
+            "object", "array", "string", "integer", "number", "boolean", "null",
+        ];
+        if let Some(kind) = kinds.into_iter().find(|kind| Some(*kind) == named) {
+            return kind;
+        }
+        let has = |keys: &[&str]| keys.iter().any(|key| schema.contains_key(*key));
+        if has(&["properties", "required", "additionalProperties"]) {
+            "object"
+        } else if has(&["items", "prefixItems", "maxItems"]) {
+            "array"
+        } else if has(&["minimum", "maximum", "multipleOf"]) {
+            "integer"
+        } else {
+            "string"
+        }
+    }
+
+    fn object(&mut self, schema: &JsonObject, size: Size, depth: usize) -> Value {
+        let mut made = JsonObject::new();
+        let required: Vec<&str> = texts_of(schema.get("required"));
+        let properties = schema.get("properties").and_then(Value::as_object);
+        for (name, property) in properties.into_iter().flatten() {
+            let is_wanted = match size {
+                Size::Least => false,
+                Size::Most => true,
+                Size::Any => self.random.coin(),
+            };
+            if is_wanted || required.contains(&name.as_str()) {
+                made.insert(name.clone(), self.make(property, size, depth + 1));
+            }
+        }
+        let others = schema.get("additionalProperties").cloned();
+        let others = others.unwrap_or(Value::Bool(true));
+        for name in required {
+            if !made.contains_key(name) {
+                made.insert(name.to_owned(), self.make(&others, size, depth + 1));
+            }
+        }
+        let least = bound(schema, "minProperties").unwrap_or(0);
+        for number in 0..least.min(ITEMS) {
+            if made.len() < least {
+                made.insert(format!("key{number}"), self.make(&others, size, depth + 1));
+            }
+        }
+        Value::Object(made)
+    }
+
+    fn list(&mut self, schema: &JsonObject, size: Size, depth: usize) -> Value {
+        let first: &[Value] = match schema.get("prefixItems") {
+            Some(Value::Array(items)) => items,
+            _ => &[],
+        };
+        let least = bound(schema, "minItems").unwrap_or(0);
+        let most = bound(schema, "maxItems").unwrap_or(usize::MAX);
+        let usual = least.max(first.len()).max(ITEMS).min(most);
+        let length = match size {
+            Size::Least => least,
+            Size::Most => usual,
+            Size::Any => least + self.random.below(usual.saturating_sub(least) + 1),
+        };
+        let rest = schema.get("items").cloned().unwrap_or(Value::Bool(true));
+        let items = (0..length).map(|at| {
+            let item = first.get(at).unwrap_or(&rest);
+            self.make(item, size, depth + 1)
+        });
+        let mut items: Vec<Value> = items.collect();
+        if schema.get("uniqueItems") == Some(&Value::Bool(true)) {
+            let mut different: Vec<Value> = Vec::new();
+            for item in items {
+                if !different.contains(&item) {
+                    different.push(item);
+                }
+            }
+            items = different;
+        }
+        Value::Array(items)
+    }
+}
+
+/// Lays a second schema over the first: mappings are joined, lists of names too, bounds replaced.
+fn lay_over(schema: &mut JsonObject, other: Option<&Value>) {
+    for (key, value) in other.and_then(Value::as_object).into_iter().flatten() {
+        match (schema.get_mut(key), value) {
+            (Some(Value::Object(known)), Value::Object(more)) if key == "properties" => {
+                known.extend(more.clone());
+            }
+            (Some(Value::Array(known)), Value::Array(more)) if key == "required" => {
+                known.extend(more.clone());
+            }
+            _ => {
+                schema.insert(key.clone(), value.clone());
+            }
+        }
+    }
+}
+
+/// A bound that is a whole number, not below 0.
+pub(super) fn bound(schema: &JsonObject, key: &str) -> Option<usize> {
+    let number = schema.get(key)?;
+    let number = number.as_u64().map(usize::try_from)?;
+    Some(number.unwrap_or(usize::MAX))
+}
+
+/// The texts of a list.
+pub(super) fn texts_of(list: Option<&Value>) -> Vec<&str> {
+    let list = list.and_then(Value::as_array).into_iter().flatten();
+    list.filter_map(Value::as_str).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use tidegate::Schema;
+    use tidegate_contract::Value;
+
+    use super::Maker;
+    use crate::check::random::Random;
+
+    fn good(schema: &Value, seed: u64) -> Vec<Value> {
+        let root = schema.as_object().unwrap();
+        let compiled = Schema::compile(root).unwrap();
+        Maker::new(root, &compiled, Random::new(seed)).good(8)
+    }
+
+    #[test]
+    fn p3_arguments_are_made_for_every_kind_of_keyword() {
+        for property in [
+            json!({"type": "string", "minLength": 3, "maxLength": 5}),
+            json!({"type": "integer", "minimum": -3, "maximum": 3}),
+            json!({"type": "integer", "exclusiveMinimum": 10, "multipleOf": 5}),
+            json!({"type": "number", "exclusiveMaximum": 0.5}),
+            json!({"type": "array", "items": {"enum": [1, 2, 3]}, "minItems": 2, "maxItems": 3}),
+            json!({"type": "array", "prefixItems": [{"type": "null"}], "items": false, "maxItems": 1}),
+            json!({"type": ["boolean", "null"]}),
+            json!({"anyOf": [{"const": "a"}, {"type": "integer"}]}),
+            json!({"allOf": [{"type": "string"}, {"maxLength": 2}]}),
+            json!({"$ref": "#/$defs/node"}),
+            json!({"type": "string", "format": "date-time"}),
+            json!({"type": "string", "pattern": "^[0-9]+$"}),
+            json!({"minimum": 5, "maximum": 5}),
+        ] {
+            let schema = json!({
+                "type": "object",
+                "properties": {"value": property},
+                "required": ["value"],
+                "additionalProperties": false,
+                "$defs": {"node": {
+                    "type": "object",
+                    "properties": {"next": {"$ref": "#/$defs/node"}},
+                    "additionalProperties": false,
+                }},
+            });
+            let made = good(&schema, 1);
+            assert!(!made.is_empty(), "{schema}");
+            assert_eq!(made, good(&schema, 1), "the same seed makes the same");
+        }
+    }
+
+    #[test]
+    fn p3_nothing_is_made_where_nothing_fits() {
+        let never = json!({"type": "object", "required": ["a"], "properties": {"a": false}});
+        assert!(good(&never, 1).is_empty());
+    }
+}

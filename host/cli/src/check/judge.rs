@@ -1,0 +1,312 @@
+//! One ended call against the rules.
+
+use serde_json::json;
+use tidegate::Schema;
+use tidegate_contract::{
+    Effect, Failure, FailureError, Problem, ReceiptError, ReceiptStatus, ResultError, Status,
+    ToolOutcome, Value,
+};
+
+use super::bench::{End, Ended, Input};
+use super::findings::{Findings, Subject};
+use super::rules::{self, Rule};
+
+/// Codes that only the host gives.
+const RESERVED: [&str; 12] = [
+    "INVALID_CALL",
+    "INVALID_ARGUMENTS",
+    "UNKNOWN_TOOL",
+    "UNKNOWN_SERVER",
+    "NOT_INJECTED",
+    "QUEUE_FULL",
+    "CLOSED",
+    "INVALID_RESULT",
+    "INVALID_RECEIPT",
+    "EXECUTOR_FAULT",
+    "SECRET_IN_RESULT",
+    "HOST_FAULT",
+];
+
+/// What a call was for.
+#[derive(Clone, Copy)]
+pub(super) struct Asked<'a> {
+    pub(super) subject: &'a Subject,
+    /// What it declares that it touches; none where it can't declare.
+    pub(super) effects: Option<&'a [Effect]>,
+    /// What its structured content keeps to.
+    pub(super) output: Option<&'a Schema>,
+    pub(super) input: &'a Input,
+}
+
+/// How a call ended, in one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Success,
+    /// The guest said what went wrong.
+    Failed,
+    Refused,
+    /// What it wanted was not granted.
+    Denied,
+    /// It was ended at a limit of time.
+    Slow,
+    /// It broke a rule, and how is a finding.
+    Broken,
+}
+
+impl Kind {
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::Success => "a success",
+            Self::Failed => "failed",
+            Self::Refused => "refused",
+            Self::Denied => "denied",
+            Self::Slow => "too slow",
+            Self::Broken => "broken",
+        }
+    }
+}
+
+/// Judges a call with arguments that the guest has to take.
+pub(super) fn valid(ended: &Ended, asked: Asked<'_>, findings: &mut Findings) -> Kind {
+    let subject = asked.subject;
+    match &ended.end {
+        End::Refused(problems) => {
+            refusal(problems, subject, findings);
+            Kind::Refused
+        }
+        End::Broken(reason) => {
+            let saw = format!("{reason}; with {}", asked.input.shown());
+            findings.add(broken(reason, subject), subject, saw);
+            Kind::Broken
+        }
+        End::Denied(_) => Kind::Denied,
+        End::Outcome(outcome) => {
+            printed(outcome, subject, findings);
+            let denied = denied(outcome);
+            undeclared(&denied, asked, findings);
+            match &outcome.error {
+                Some(error) => failed(error, outcome.status, asked, (!denied.is_empty(), findings)),
+                None => success(outcome, asked, findings),
+            }
+        }
+    }
+}
+
+/// Judges a call with arguments that the schema refuses; `what` is wrong with them.
+pub(super) fn invalid(ended: &Ended, what: &str, asked: Asked<'_>, findings: &mut Findings) {
+    let subject = asked.subject;
+    let with = format!("{what}: {}", asked.input.shown());
+    match &ended.end {
+        End::Refused(problems) => refusal(problems, subject, findings),
+        End::Broken(reason) => {
+            let rule = broken(reason, subject);
+            findings.add(rule, subject, format!("{reason}; with {with}"));
+        }
+        End::Denied(_) => {}
+        End::Outcome(outcome) if outcome.status == Status::Success => {
+            findings.add(&rules::VALIDATE_TAKES_INVALID, subject, with);
+        }
+        End::Outcome(outcome) => {
+            if let Some(error) = trap(outcome) {
+                let saw = format!("{}; with {with}", error.message());
+                findings.add(&rules::TRAPS_ON_INVALID, subject, saw);
+            }
+        }
+    }
+}
+
+fn success(outcome: &ToolOutcome, asked: Asked<'_>, findings: &mut Findings) -> Kind {
+    if let Some(schema) = asked.output {
+        let saw = match &outcome.structured_content {
+            None => Some("no structured content".to_owned()),
+            Some(value) => schema.check(value).err().map(|problems| listed(&problems)),
+        };
+        if let Some(saw) = saw {
+            let saw = format!("{saw}; with {}", asked.input.shown());
+            findings.add(&rules::RESULT_SCHEMA, asked.subject, saw);
+        }
+    }
+    Kind::Success
+}
+
+fn failed(
+    error: &Failure,
+    status: Status,
+    asked: Asked<'_>,
+    (is_denied, findings): (bool, &mut Findings),
+) -> Kind {
+    let saw = format!("{}; with {}", error.message(), asked.input.shown());
+    if error.code() == "TOOL_TRAPPED" {
+        findings.add(&rules::TRAPS, asked.subject, saw);
+        return Kind::Broken;
+    }
+    if error.code().starts_with("LIMIT_") {
+        findings.add(&rules::LIMIT_PASSED, asked.subject, saw);
+        let is_slow = is_by_time(error, status);
+        return if is_slow { Kind::Slow } else { Kind::Broken };
+    }
+    if RESERVED.contains(&error.code()) {
+        let saw = format!("{}; with {}", error.code(), asked.input.shown());
+        findings.add(&rules::ERROR_CODE_RESERVED, asked.subject, saw);
+    }
+    if is_denied || error.code() == "PERMISSION_DENIED" {
+        return Kind::Denied;
+    }
+    Kind::Failed
+}
+
+/// Whether a limit of time ended the call.
+pub(super) fn is_slow(outcome: &ToolOutcome) -> bool {
+    let error = outcome.error.as_ref();
+    error.is_some_and(|error| is_by_time(error, outcome.status))
+}
+
+fn is_by_time(error: &Failure, status: Status) -> bool {
+    status == Status::Timeout || error.code() == "LIMIT_CPU"
+}
+
+/// The host's words where the guest trapped.
+pub(super) fn trap(outcome: &ToolOutcome) -> Option<&Failure> {
+    let error = outcome.error.as_ref();
+    error.filter(|error| error.code() == "TOOL_TRAPPED")
+}
+
+fn refusal(problems: &[Problem], subject: &Subject, findings: &mut Findings) {
+    for Problem { pointer, reason } in problems {
+        if !pointer.is_empty() && !pointer.starts_with('/') {
+            findings.add(
+                &rules::REFUSAL_POINTER,
+                subject,
+                format!("`{pointer}`: {reason}"),
+            );
+        }
+        if reason.trim().is_empty() {
+            findings.add(&rules::REFUSAL_REASON, subject, format!("at `{pointer}`"));
+        }
+    }
+}
+
+fn printed(outcome: &ToolOutcome, subject: &Subject, findings: &mut Findings) {
+    for stream in ["stdout", "stderr"] {
+        let kept = outcome
+            .metadata
+            .as_ref()
+            .and_then(|metadata| metadata.get(stream));
+        let omitted = kept
+            .and_then(|kept| kept.get("omittedBytes"))
+            .and_then(Value::as_u64);
+        if let Some(omitted) = omitted.filter(|omitted| *omitted > 0) {
+            let saw = format!("{omitted} bytes of {stream} were dropped in one call");
+            findings.add(&rules::OUTPUT_DROPPED, subject, saw);
+        }
+    }
+}
+
+/// What the host recorded as denied, each as `kind:name`.
+pub(super) fn denied(outcome: &ToolOutcome) -> Vec<String> {
+    let denied = outcome
+        .metadata
+        .as_ref()
+        .and_then(|metadata| metadata.get("denied"));
+    let denied = denied.and_then(Value::as_array).into_iter().flatten();
+    denied
+        .filter_map(Value::as_str)
+        .map(str::to_owned)
+        .collect()
+}
+
+fn undeclared(denied: &[String], asked: Asked<'_>, findings: &mut Findings) {
+    let Some(effects) = asked.effects else { return };
+    for name in denied {
+        let kind = name.split(':').next().unwrap_or_default();
+        let known = [
+            Effect::Read,
+            Effect::Write,
+            Effect::Execute,
+            Effect::Network,
+        ];
+        let of_kind = known.into_iter().find(|effect| effect.as_str() == kind);
+        if of_kind.is_some_and(|effect| !effects.contains(&effect)) {
+            findings.add(
+                &rules::EFFECT_UNDECLARED,
+                asked.subject,
+                format!("it was denied {name}"),
+            );
+        }
+    }
+}
+
+/// The rule that the host's reason for refusing an answer belongs to.
+fn broken(reason: &str, subject: &Subject) -> &'static Rule {
+    let unfit = [
+        FailureError::Code,
+        FailureError::Blank,
+        FailureError::TooLong,
+        FailureError::ControlCharacter,
+        FailureError::Credential,
+        FailureError::Path,
+        FailureError::StackFrame,
+    ];
+    let without_error = [
+        Status::Failed,
+        Status::Cancelled,
+        Status::Timeout,
+        Status::Unknown,
+    ]
+    .map(|status| ResultError::ErrorRequired { status }.to_string());
+    let not_taken = [ReceiptStatus::Rejected, ReceiptStatus::Unknown]
+        .map(|status| ReceiptError::ErrorRequired { status }.to_string());
+    if unfit
+        .iter()
+        .any(|error| reason.ends_with(&error.to_string()))
+    {
+        &rules::ERROR_UNFIT
+    } else if reason.ends_with(&ResultError::EmptySuccess.to_string()) {
+        &rules::RESULT_EMPTY
+    } else if without_error
+        .iter()
+        .chain(&not_taken)
+        .any(|error| reason.ends_with(error))
+    {
+        &rules::ERROR_MISSING
+    } else if reason.contains("without naming a problem") {
+        &rules::REFUSAL_WITHOUT_PROBLEM
+    } else if *subject == Subject::Sink {
+        &rules::RECEIPT_INVALID
+    } else {
+        &rules::RESULT_INVALID
+    }
+}
+
+/// What of two ends has to be the same: the status with its code, and the answer.
+pub(super) fn summary(end: &End) -> (String, Value) {
+    match end {
+        End::Refused(problems) => ("refused".to_owned(), json!(problems)),
+        End::Broken(reason) => ("broken".to_owned(), json!(reason)),
+        End::Denied(reason) => ("denied".to_owned(), json!(reason)),
+        End::Outcome(outcome) => {
+            let code = outcome.error.as_ref().map_or("", Failure::code);
+            let answer = json!({
+                "content": outcome.content,
+                "structuredContent": outcome.structured_content,
+                "references": outcome.references,
+            });
+            (
+                format!("{} {code}", outcome.status.as_str())
+                    .trim_end()
+                    .to_owned(),
+                answer,
+            )
+        }
+    }
+}
+
+pub(super) fn listed(problems: &[Problem]) -> String {
+    let one = |problem: &Problem| format!("#{}: {}", problem.pointer, problem.reason);
+    problems
+        .iter()
+        .take(3)
+        .map(one)
+        .collect::<Vec<_>>()
+        .join("; ")
+}
