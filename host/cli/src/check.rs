@@ -20,19 +20,18 @@ mod random;
 mod report;
 mod rounds;
 mod rules;
+mod setting;
 mod small;
 mod spoil;
 mod tools;
 
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::Args;
-use tidegate::{Engine, EngineError, Handles, LineSink, Network, Plugin, PluginSource, Workspace};
 use tidegate_contract::grant::Grant;
-use tidegate_contract::limits::parse_limit;
-use tidegate_contract::{Effect, JsonBounds, JsonObject, Limits, ToolDefinition, Value, json};
+use tidegate_contract::{Effect, ToolDefinition};
 use tidegate_engine::{Anatomy, digest};
 use tidegate_sandbox::ambient;
 
@@ -43,12 +42,11 @@ use self::findings::{Findings, Subject};
 use self::progress::Progress;
 use self::report::Report;
 use self::rounds::Figures;
+use self::setting::Setting;
 use self::tools::Tool;
-use crate::commands::Commands;
 use crate::refusal::{self, Exit, Form};
-use crate::share::plugin_grant;
 use crate::wanted::COMPONENT_BYTES;
-use crate::{builtin, interrupt, plugins, print};
+use crate::{artifacts, builtin, interrupt, print};
 
 /// `tidegate check`.
 #[derive(Debug, Args)]
@@ -97,7 +95,7 @@ pub(crate) async fn run(arguments: &CheckArguments) -> Exit {
         _ => {
             match form {
                 Form::Json => print::json(&rules::RULES),
-                Form::Text => print::text(&report::rules()),
+                Form::Text => print::text(&report::of_rules()),
             }
             return Exit::Success;
         }
@@ -130,91 +128,6 @@ fn write(path: &Path, text: &str) -> anyhow::Result<()> {
         .with_context(|| path.display().to_string())
 }
 
-/// What a component is checked with, read from the command line.
-struct Setting {
-    engine: Engine,
-    workspace: Workspace,
-    sandbox: Grant,
-    limits: Limits,
-    settings: JsonObject,
-}
-
-impl Setting {
-    fn read(arguments: &CheckArguments) -> anyhow::Result<Self> {
-        let mut sandbox = Grant::default();
-        for allow in &arguments.allow {
-            plugins::allow(allow, &mut sandbox).with_context(|| format!("--allow {allow}"))?;
-        }
-        let mut limits = Limits::default();
-        for limit in &arguments.limit {
-            parse_limit(limit, &mut limits).with_context(|| format!("--limit {limit}"))?;
-        }
-        let settings = json::parse(&arguments.settings, &JsonBounds::default());
-        let Value::Object(settings) = settings.context("--settings")? else {
-            anyhow::bail!("--settings must be a JSON object");
-        };
-        let folder = arguments.workspace.as_deref().unwrap_or(Path::new("."));
-        Ok(Self {
-            engine: plugins::engine()?,
-            workspace: Workspace::open(folder)?,
-            sandbox,
-            limits,
-            settings,
-        })
-    }
-
-    /// Loads the component with nothing granted; `None` where that is a finding.
-    async fn load(
-        &self,
-        name: &str,
-        bytes: &[u8],
-        findings: &mut Findings,
-    ) -> anyhow::Result<Option<Plugin>> {
-        let source = PluginSource {
-            name: name.to_owned(),
-            bytes: bytes.to_vec(),
-            handles: Handles::default(),
-            limits: self.limits,
-            config: self.settings.clone(),
-        };
-        let error = match self.engine.load(source).await {
-            Ok(plugin) => return Ok(Some(plugin)),
-            Err(error) => error,
-        };
-        let rule = match &error {
-            EngineError::Imports { .. }
-            | EngineError::NothingExported { .. }
-            | EngineError::Shape { .. } => &rules::NOT_LOADABLE,
-            EngineError::Definitions { .. } | EngineError::Ask { .. } => {
-                &rules::DEFINITIONS_UNUSABLE
-            }
-            EngineError::NotAComponent { .. }
-            | EngineError::Setting { .. }
-            | EngineError::Start(_)
-            | EngineError::Threads(_) => return Err(error.into()),
-        };
-        let causes = anyhow::Error::from(error);
-        let chain: Vec<String> = causes.chain().map(ToString::to_string).collect();
-        findings.add(rule, &Subject::Component, chain.join(": "));
-        Ok(None)
-    }
-
-    /// The plugin with what `call` would grant it. What a sink prints is nobody's to read here.
-    fn granted(&self, plugin: &Plugin) -> anyhow::Result<Plugin> {
-        let grant = plugin_grant(&self.sandbox, None, plugin)?;
-        let runs_commands = !grant.execute.is_empty();
-        let mut handles = Handles::open(&grant, &self.workspace)?;
-        handles = handles.through(&Network::default(), Vec::new());
-        handles.stdout = grant.stdout.then(|| LineSink::new(io::sink()));
-        let granted = plugin.with_handles(handles)?;
-        if !runs_commands {
-            return Ok(granted);
-        }
-        let executor = Commands::default().executor(&self.engine, &self.sandbox.execute)?;
-        Ok(granted.with_executor(executor)?)
-    }
-}
-
 async fn check(arguments: &CheckArguments, path: &Path) -> anyhow::Result<Report> {
     let shown = path.display().to_string();
     let bytes = match shown.strip_prefix("builtin:") {
@@ -223,7 +136,7 @@ async fn check(arguments: &CheckArguments, path: &Path) -> anyhow::Result<Report
     };
     let anatomy = Anatomy::read(&bytes).with_context(|| shown.clone())?;
     let setting = Setting::read(arguments)?;
-    let name = name_of(path);
+    let name = setting::name_of(path);
     let mut report = Report {
         file: shown,
         digest: format!("sha-256:{}", digest(&bytes)),
@@ -261,25 +174,6 @@ async fn check(arguments: &CheckArguments, path: &Path) -> anyhow::Result<Report
     Ok(report.counted())
 }
 
-/// The plugin's name: a command is a tool of that name, so it is made one.
-fn name_of(path: &Path) -> String {
-    let name = path.file_stem().unwrap_or_default().to_string_lossy();
-    let name = name.rsplit(':').next().unwrap_or_default();
-    let letter = |c: char| {
-        if c.is_ascii_alphanumeric() || c == '-' {
-            c
-        } else {
-            '_'
-        }
-    };
-    let name: String = name.chars().take(64).map(letter).collect();
-    if name.is_empty() {
-        "plugin".to_owned()
-    } else {
-        name
-    }
-}
-
 fn compare(first: &[ToolDefinition], second: &[ToolDefinition], findings: &mut Findings) {
     let differing = first
         .iter()
@@ -310,6 +204,7 @@ async fn run_all(
     } else {
         Words::Derived
     };
+    names(bench);
     let plugin = bench.plugin.clone();
     let mut figures = Vec::new();
     for definition in plugin.definitions() {
@@ -336,6 +231,24 @@ async fn run_all(
         figures.push(others::worker(bench).await?);
     }
     Ok(figures)
+}
+
+/// Looks for tools whose names are taken by another component.
+fn names(bench: &mut Bench) {
+    let plugin = bench.plugin.clone();
+    for definition in plugin.definitions() {
+        let name = definition.name.as_str();
+        let mut carried = builtin::BUILTINS.iter();
+        let carried = carried.find(|builtin| builtin.tools.contains(&name));
+        let saw = match carried {
+            Some(builtin) if digest(builtin.bytes) == plugin.digest() => continue,
+            Some(builtin) => format!("builtin:{} defines it too", builtin.name),
+            None if name == artifacts::TOOL => "the host has it itself".to_owned(),
+            None => continue,
+        };
+        let subject = Subject::Tool(name.to_owned());
+        bench.findings.add(&rules::NAME_TAKEN, &subject, saw);
+    }
 }
 
 /// What would have to be granted before a host runs the tool at all.

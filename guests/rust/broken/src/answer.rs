@@ -6,8 +6,8 @@ use std::sync::atomic::Ordering;
 use wasip2::clocks::monotonic_clock::subscribe_duration;
 use wasip2::random::random::get_random_u64;
 
-use crate::bindings::tidegate::plugin::context;
 use crate::bindings::tidegate::plugin::types::{Content, Failure, Outcome, Reference, Status};
+use crate::bindings::tidegate::plugin::{context, exec};
 use crate::{definition, fault, trap};
 
 const HOUR_NS: u64 = 3_600_000_000_000;
@@ -17,6 +17,13 @@ const STEP_BYTES: usize = 1 << 20;
 
 /// What `copes_badly` takes before it answers.
 const WANTED_BYTES: usize = 12 << 20;
+
+/// How much of a command's output is wanted.
+const NOTHING: exec::Bounds = exec::Bounds {
+    stdout_bytes: 0,
+    stderr_bytes: 0,
+    stdout_lines: 0,
+};
 
 /// Whether the schema takes these arguments, which the host sends as compact JSON.
 pub(crate) fn is_valid(arguments: &str) -> bool {
@@ -49,7 +56,7 @@ pub(crate) fn to(arguments: &str) -> Outcome {
             content: Some(Content::Text(get_random_u64().to_string())),
             ..well
         },
-        "reads_undeclared" => match std::fs::read("notes.txt") {
+        "runs_undeclared" => match exec::run("ls", &[], NOTHING) {
             Ok(_) | Err(_) => well,
         },
         "prints_much" => {

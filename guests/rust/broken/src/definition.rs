@@ -26,11 +26,12 @@ pub(crate) fn all() -> Vec<ToolDefinition> {
 
 fn one() -> ToolDefinition {
     ToolDefinition {
-        name: if fault::is("name_with_space") {
-            "say word".to_owned()
-        } else {
-            "say_word".to_owned()
-        },
+        name: match fault::name() {
+            "name_with_space" => "say word",
+            "name_taken" => "grep",
+            _ => "say_word",
+        }
+        .to_owned(),
         description: description(),
         input_schema: input().to_owned(),
         output_schema: Some(output().to_owned()),

@@ -20,8 +20,3 @@ pub(crate) fn name() -> &'static str {
         .and_then(|text| text.strip_prefix(MARK))
         .map_or("none", |name| name.trim_end_matches('.'))
 }
-
-/// Whether this is the fault.
-pub(crate) fn is(fault: &str) -> bool {
-    name() == fault
-}

@@ -30,6 +30,9 @@ impl Guest for Broken {
             "refuses_all" => Err(vec![problem("/loud", "not today")]),
             "refuses_silently" if !is_valid => Err(Vec::new()),
             "refuses_blankly" if !is_valid => Err(vec![problem("", " ")]),
+            "refuses_with_path" if !is_valid => {
+                Err(vec![problem("", "see /home/someone/rules.txt")])
+            }
             "refuses_nowhere" if !is_valid => Err(vec![problem("loud", "expected a boolean")]),
             _ if is_valid => Ok(()),
             _ => Err(vec![problem("", "expected an object with `loud` alone")]),

@@ -52,13 +52,6 @@ pub(super) fn look(
         effects(definition, imports, (&subject, findings));
         places::look(&definition.input_schema, &subject, findings);
     }
-    if !takes_objects(&definition.input_schema) {
-        let saw = format!(
-            "type {}",
-            definition.input_schema.get("type").unwrap_or(&Value::Null)
-        );
-        findings.add(&rules::SCHEMA_TAKES_NO_OBJECT, &subject, saw);
-    }
     let mut compiled = |of: &str, schema: &JsonObject| {
         Schema::compile(schema)
             .inspect_err(|error| {
@@ -69,6 +62,11 @@ pub(super) fn look(
     let input = compiled("inputSchema", &definition.input_schema);
     let output = definition.output_schema.as_ref();
     let output = output.map(|schema| compiled("outputSchema", schema));
+    if input.is_some() && !takes_objects(&definition.input_schema) {
+        let kind = definition.input_schema.get("type");
+        let saw = format!("type {}", kind.unwrap_or(&Value::Null));
+        findings.add(&rules::SCHEMA_TAKES_NO_OBJECT, &subject, saw);
+    }
     Some(Schemas {
         input: input?,
         output: output.flatten(),

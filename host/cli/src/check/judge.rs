@@ -27,6 +27,12 @@ const RESERVED: [&str; 12] = [
     "HOST_FAULT",
 ];
 
+/// How many words of what a guest printed are shown.
+const WORDS: usize = 32;
+
+/// What the host writes in the place of what a plugin's reason may not hold.
+const TAKEN_OUT: [&str; 4] = ["[path]", "[url]", "[secret]", "no details"];
+
 /// What a call was for.
 #[derive(Clone, Copy)]
 pub(super) struct Asked<'a> {
@@ -82,10 +88,9 @@ pub(super) fn valid(ended: &Ended, asked: Asked<'_>, findings: &mut Findings) ->
         End::Denied(_) => Kind::Denied,
         End::Outcome(outcome) => {
             printed(outcome, subject, findings);
-            let denied = denied(outcome);
-            undeclared(&denied, asked, findings);
+            undeclared(&denied(outcome), asked, findings);
             match &outcome.error {
-                Some(error) => failed(error, outcome.status, asked, (!denied.is_empty(), findings)),
+                Some(error) => failed(error, outcome, asked, findings),
                 None => success(outcome, asked, findings),
             }
         }
@@ -108,7 +113,7 @@ pub(super) fn invalid(ended: &Ended, what: &str, asked: Asked<'_>, findings: &mu
         }
         End::Outcome(outcome) => {
             if let Some(error) = trap(outcome) {
-                let saw = format!("{}; with {with}", error.message());
+                let saw = format!("{}; with {with}{}", error.message(), last_words(outcome));
                 findings.add(&rules::TRAPS_ON_INVALID, subject, saw);
             }
         }
@@ -131,25 +136,29 @@ fn success(outcome: &ToolOutcome, asked: Asked<'_>, findings: &mut Findings) -> 
 
 fn failed(
     error: &Failure,
-    status: Status,
+    outcome: &ToolOutcome,
     asked: Asked<'_>,
-    (is_denied, findings): (bool, &mut Findings),
+    findings: &mut Findings,
 ) -> Kind {
     let saw = format!("{}; with {}", error.message(), asked.input.shown());
     if error.code() == "TOOL_TRAPPED" {
+        let saw = format!("{saw}{}", last_words(outcome));
         findings.add(&rules::TRAPS, asked.subject, saw);
         return Kind::Broken;
     }
     if error.code().starts_with("LIMIT_") {
         findings.add(&rules::LIMIT_PASSED, asked.subject, saw);
-        let is_slow = is_by_time(error, status);
-        return if is_slow { Kind::Slow } else { Kind::Broken };
+        return if is_slow(outcome) {
+            Kind::Slow
+        } else {
+            Kind::Broken
+        };
     }
     if RESERVED.contains(&error.code()) {
         let saw = format!("{}; with {}", error.code(), asked.input.shown());
         findings.add(&rules::ERROR_CODE_RESERVED, asked.subject, saw);
     }
-    if is_denied || error.code() == "PERMISSION_DENIED" {
+    if !denied(outcome).is_empty() || error.code() == "PERMISSION_DENIED" {
         return Kind::Denied;
     }
     Kind::Failed
@@ -158,17 +167,28 @@ fn failed(
 /// Whether a limit of time ended the call.
 pub(super) fn is_slow(outcome: &ToolOutcome) -> bool {
     let error = outcome.error.as_ref();
-    error.is_some_and(|error| is_by_time(error, outcome.status))
-}
-
-fn is_by_time(error: &Failure, status: Status) -> bool {
-    status == Status::Timeout || error.code() == "LIMIT_CPU"
+    let used_up = error.is_some_and(|error| error.code() == "LIMIT_CPU");
+    outcome.status == Status::Timeout || used_up
 }
 
 /// The host's words where the guest trapped.
 pub(super) fn trap(outcome: &ToolOutcome) -> Option<&Failure> {
     let error = outcome.error.as_ref();
     error.filter(|error| error.code() == "TOOL_TRAPPED")
+}
+
+/// The end of what a guest wrote to standard error, which is where a panic says what it was.
+fn last_words(outcome: &ToolOutcome) -> String {
+    let metadata = outcome.metadata.as_ref();
+    let printed = metadata.and_then(|metadata| metadata.get("stderr")?.get("text")?.as_str());
+    let words: Vec<&str> = printed.unwrap_or_default().split_whitespace().collect();
+    match words.len() {
+        0 => String::new(),
+        all => {
+            let last = words.get(all.saturating_sub(WORDS)..).unwrap_or(&words);
+            format!("; it printed: {}", last.join(" "))
+        }
+    }
 }
 
 fn refusal(problems: &[Problem], subject: &Subject, findings: &mut Findings) {
@@ -180,8 +200,9 @@ fn refusal(problems: &[Problem], subject: &Subject, findings: &mut Findings) {
                 format!("`{pointer}`: {reason}"),
             );
         }
-        if reason.trim().is_empty() {
-            findings.add(&rules::REFUSAL_REASON, subject, format!("at `{pointer}`"));
+        if reason.trim().is_empty() || TAKEN_OUT.iter().any(|mark| reason.contains(mark)) {
+            let saw = format!("at `{pointer}`: {reason}");
+            findings.add(&rules::REFUSAL_REASON, subject, saw);
         }
     }
 }
@@ -203,7 +224,7 @@ fn printed(outcome: &ToolOutcome, subject: &Subject, findings: &mut Findings) {
 }
 
 /// What the host recorded as denied, each as `kind:name`.
-pub(super) fn denied(outcome: &ToolOutcome) -> Vec<String> {
+fn denied(outcome: &ToolOutcome) -> Vec<String> {
     let denied = outcome
         .metadata
         .as_ref()

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::findings::Finding;
 use super::rounds::Figures;
-use super::rules::{Level, RULES};
+use super::rules::{self, Level, RULES, Rule};
 
 /// All that is said of one component.
 #[derive(Debug, Serialize)]
@@ -26,6 +26,9 @@ pub(crate) struct Report {
     pub(crate) notes: usize,
 }
 
+/// What stands before the lines of one rule.
+const INDENT: &str = "         ";
+
 impl Report {
     /// Counts what was found.
     pub(super) fn counted(self) -> Self {
@@ -33,11 +36,8 @@ impl Report {
             let findings = self.findings.iter();
             findings.filter(|finding| finding.level == level).count()
         };
-        let (errors, warnings, notes) = (
-            count(Level::Error),
-            count(Level::Warning),
-            count(Level::Note),
-        );
+        let (errors, warnings) = (count(Level::Error), count(Level::Warning));
+        let notes = count(Level::Note);
         Self {
             errors,
             warnings,
@@ -46,51 +46,58 @@ impl Report {
         }
     }
 
-    /// Every finding with what to do about it, then one line for all.
+    /// The findings rule by rule, each with what to do about it, then one line for all.
     pub(super) fn text(&self) -> String {
-        let mut text: String = self.findings.iter().map(paragraph).collect();
-        text.push_str(&summary(self));
+        let mut rules: Vec<&str> = Vec::new();
+        for finding in &self.findings {
+            if !rules.contains(&finding.rule) {
+                rules.push(finding.rule);
+            }
+        }
+        let mut text: String = rules.iter().map(|rule| self.paragraph(rule)).collect();
+        text.push_str(&self.summary());
         text
+    }
+
+    fn paragraph(&self, rule: &str) -> String {
+        let found = || {
+            let findings = self.findings.iter();
+            findings.filter(move |finding| finding.rule == rule)
+        };
+        let mut lines: Vec<String> = found().map(line).collect();
+        if let Some(first) = found().next() {
+            lines.insert(0, format!("{:8} {rule}", first.level.as_str()));
+            if first.mend != rules::NOTHING {
+                lines.push(format!("{INDENT}mend: {}", first.mend));
+            }
+        }
+        lines.join("\n") + "\n"
+    }
+
+    fn summary(&self) -> String {
+        let counts = [
+            number(self.errors, "error"),
+            number(self.warnings, "warning"),
+            number(self.notes, "note"),
+        ];
+        let (counts, calls) = (counts.join(", "), number(self.calls, "call"));
+        format!("{}: {counts}; {calls}, seed {}\n", self.file, self.seed)
     }
 }
 
-fn summary(report: &Report) -> String {
-    format!(
-        "{}: {}, {}, {}; {}, seed {}\n",
-        report.file,
-        counted(report.errors, "error"),
-        counted(report.warnings, "warning"),
-        counted(report.notes, "note"),
-        counted(report.calls, "call"),
-        report.seed,
-    )
-}
-
-fn paragraph(finding: &Finding) -> String {
-    let pointer = finding.pointer.as_deref().unwrap_or_default();
-    let place = match finding.pointer {
-        Some(_) => format!("{}, schema #{pointer}", finding.subject.shown()),
-        None => finding.subject.shown(),
-    };
+fn line(finding: &Finding) -> String {
+    let place = finding.pointer.as_deref();
+    let place = place.map_or_else(String::new, |pointer| format!(" #{pointer}"));
     let times = match finding.times {
         1 => String::new(),
         times => format!(" ({times} times)"),
     };
-    let (level, rule) = (finding.level.as_str(), finding.rule);
-    let saw = one_line(&finding.saw);
-    if finding.level == Level::Note {
-        return format!("{level:8} {rule}: {place}: {saw}{times}\n");
-    }
-    let mend = finding.mend;
-    format!("{level:8} {rule}: {place}\n         saw   {saw}{times}\n         mend  {mend}\n")
+    // What was seen may be what a guest said; it gets no lines of its own.
+    let saw = finding.saw.replace(['\n', '\r'], " ");
+    format!("{INDENT}{}{place}: {saw}{times}", finding.subject.shown())
 }
 
-/// What was seen may be what a guest said; it gets no lines of its own.
-fn one_line(text: &str) -> String {
-    text.replace(['\n', '\r'], " ")
-}
-
-fn counted(number: usize, noun: &str) -> String {
+fn number(number: usize, noun: &str) -> String {
     match number {
         1 => format!("1 {noun}"),
         _ => format!("{number} {noun}s"),
@@ -98,13 +105,11 @@ fn counted(number: usize, noun: &str) -> String {
 }
 
 /// The rules, a paragraph each.
-pub(super) fn rules() -> String {
-    let rule = |rule: &&super::rules::Rule| {
-        let level = rule.level.as_str();
-        format!(
-            "{level:8} {}\n         {}\n         mend  {}\n",
-            rule.id, rule.means, rule.mend
-        )
+pub(super) fn of_rules() -> String {
+    let rule = |rule: &&Rule| {
+        let (level, mend) = (rule.level.as_str(), rule.mend);
+        let (id, means) = (rule.id, rule.means);
+        format!("{level:8} {id}\n{INDENT}{means}\n{INDENT}mend: {mend}\n")
     };
     RULES.iter().map(rule).collect()
 }

@@ -37,6 +37,9 @@ pub(crate) struct Rule {
     pub(crate) mend: &'static str,
 }
 
+/// What is to be done about what is no fault.
+pub(super) const NOTHING: &str = "Nothing.";
+
 const fn error(id: &'static str, means: &'static str, mend: &'static str) -> Rule {
     rule(id, Level::Error, means, mend)
 }
@@ -82,6 +85,11 @@ pub(super) static DESCRIPTION_HIDDEN: Rule = error(
     "description-hidden",
     "The description holds control or invisible characters: a model reads what a person does not see.",
     "Write plain text; newline and tab are the only controls it needs.",
+);
+pub(super) static NAME_TAKEN: Rule = warning(
+    "name-taken",
+    "A tool that the product carries has this name. `call` refuses two tools of one name.",
+    "Choose another name; an operator can tell them apart by a `prefix` in the config file.",
 );
 pub(super) static SCHEMA_INVALID: Rule = error(
     "schema-invalid",
@@ -135,7 +143,7 @@ pub(super) static GRANT_WANTED: Rule = note(
 );
 pub(super) static ARGUMENTS_WANTED: Rule = note(
     "arguments-wanted",
-    "No arguments could be made that the schema takes, or the tool took none that were made, so little of it was seen.",
+    "No arguments could be made that the schema takes, the tool refused all that were made, or none of them did more than fail, as where a file has to be there. So little of the tool was seen.",
     "Give some with `--arguments FILE`, or put `examples` into the schema.",
 );
 pub(super) static EXAMPLE_REFUSED: Rule = error(
@@ -170,8 +178,8 @@ pub(super) static REFUSAL_POINTER: Rule = error(
 );
 pub(super) static REFUSAL_REASON: Rule = warning(
     "refusal-reason",
-    "A problem has no reason to read.",
-    "Say in one line what was expected.",
+    "A problem has no reason that may be shown: it is blank, or the host had to take a path, an address or a credential out of it.",
+    "Say in one line what was expected, and quote nothing.",
 );
 pub(super) static TRAPS: Rule = error(
     "traps",
@@ -220,7 +228,7 @@ pub(super) static LIMIT_PASSED: Rule = error(
 );
 pub(super) static NEVER_SUCCEEDS: Rule = warning(
     "never-succeeds",
-    "Nothing that was tried succeeded, and nothing was denied.",
+    "Nothing that was tried succeeded, though nothing was denied and the tool declares no effect, or the author gave input.",
     "Give good input with `--arguments FILE`. A guest that waits for an earlier call waits for ever: each call has a fresh instance.",
 );
 pub(super) static ENDS_DIFFER: Rule = warning(
@@ -230,8 +238,8 @@ pub(super) static ENDS_DIFFER: Rule = warning(
 );
 pub(super) static ANSWERS_DIFFER: Rule = note(
     "answers-differ",
-    "The same call gave two different answers in fresh instances.",
-    "Nothing, where clock, randomness or the world is part of the answer.",
+    "The same call gave two different answers in fresh instances: clock, randomness or the world is part of them.",
+    NOTHING,
 );
 pub(super) static OUTPUT_DROPPED: Rule = warning(
     "output-dropped",
@@ -256,7 +264,7 @@ pub(super) static ENDS_LATE: Rule = error(
 pub(super) static CANCEL_HONOURED: Rule = note(
     "cancel-honoured",
     "The guest noticed that it was cancelled and answered in its own words.",
-    "Nothing.",
+    NOTHING,
 );
 pub(super) static RECEIPT_INVALID: Rule = error(
     "receipt-invalid",
@@ -271,7 +279,7 @@ pub(super) static PART_UNFIT: Rule = error(
 pub(super) static COST: Rule = note(
     "cost",
     "What a call costs: the median time on this machine, and the least of 1, 2, 4, … MiB that it ends in as it does without a bound.",
-    "Nothing.",
+    NOTHING,
 );
 
 /// Every rule, in the order of the guide.
@@ -281,6 +289,7 @@ pub(super) static RULES: &[&Rule] = &[
     &DEFINITIONS_DIFFER,
     &DESCRIPTION_MISSING,
     &DESCRIPTION_HIDDEN,
+    &NAME_TAKEN,
     &SCHEMA_INVALID,
     &SCHEMA_TAKES_NO_OBJECT,
     &SCHEMA_CONTRADICTS,

@@ -103,8 +103,14 @@ impl Tool<'_> {
             let saw = format!("{refused} of {made} that were made were refused");
             bench.findings.add(&rules::ARGUMENTS_WANTED, subject, saw);
         } else if rounds.never_succeeded() && self.words == Words::Own {
+            // What a tool touches may not be there; without effects its arguments are all there is.
+            let rule = if was_given || self.definition.effects.is_empty() {
+                &rules::NEVER_SUCCEEDS
+            } else {
+                &rules::ARGUMENTS_WANTED
+            };
             let saw = format!("{} inputs; {}", rounds.cases.len(), rounds.example());
-            bench.findings.add(&rules::NEVER_SUCCEEDS, subject, saw);
+            bench.findings.add(rule, subject, saw);
         }
     }
 
