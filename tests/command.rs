@@ -3,6 +3,7 @@
 mod artifacts;
 mod audit;
 mod call;
+mod check;
 mod command_settings;
 mod commands;
 mod config;

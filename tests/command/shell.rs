@@ -46,6 +46,7 @@ fn l3_every_help_teaches_with_an_example() {
         &["run"],
         &["observe"],
         &["deliver"],
+        &["check"],
         &["config", "schema"],
         &["config", "check"],
         &["trust"],

@@ -34,7 +34,8 @@ pub(crate) fn engine() -> Engine {
     static ENGINE: OnceLock<Engine> = OnceLock::new();
     ENGINE
         .get_or_init(|| {
-            let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("compiled");
+            // The command's tests have the same one, so that each guest is compiled once.
+            let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("command/tidegate");
             let cache = tidegate_sandbox::ambient::open_cache(&folder).unwrap();
             Engine::new(EngineSettings {
                 cache: Some(cache),

@@ -306,6 +306,13 @@ mod tests {
     }
 
     #[test]
+    fn p3_another_seed_makes_others() {
+        let text = json!({"type": "string", "maxLength": 40});
+        let schema = json!({"properties": {"text": text}, "required": ["text"]});
+        assert_ne!(good(&schema, 1), good(&schema, 2));
+    }
+
+    #[test]
     fn p3_nothing_is_made_where_nothing_fits() {
         let never = json!({"type": "object", "required": ["a"], "properties": {"a": false}});
         assert!(good(&never, 1).is_empty());

@@ -184,7 +184,7 @@ pub(super) static REFUSAL_REASON: Rule = warning(
 pub(super) static TRAPS: Rule = error(
     "traps",
     "The guest panicked, exited or hit an instruction that traps, with input that it has to take.",
-    "Answer with a status and an error of your own; run it with `-vv` to read what it printed.",
+    "Answer with a status and an error of your own where it panics now.",
 );
 pub(super) static TRAPS_ON_INVALID: Rule = error(
     "traps-on-invalid",

@@ -1,0 +1,506 @@
+//! `tidegate check` (SPEC P3): what it finds in components with one planted fault each, and that it
+//! finds nothing in those that are shipped.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::support::{Output, guest, root, tidegate, tidegate_in};
+
+/// What stands before a fault's name in the component `broken`, and how much room the name has.
+const MARK: &[u8] = b"planted-fault:";
+const NAME_BYTES: usize = 26;
+
+/// Faults by the name that the component knows them by, and the rule that finds each.
+const FAULTS: [(&str, &str); 65] = [
+    // What it says of its tool.
+    ("definitions_trap", "definitions-unusable"),
+    ("name_with_space", "definitions-unusable"),
+    ("name_twice", "definitions-unusable"),
+    ("schema_no_json", "definitions-unusable"),
+    ("schema_list", "definitions-unusable"),
+    ("description_too_long", "definitions-unusable"),
+    ("definitions_random", "definitions-differ"),
+    ("name_taken", "name-taken"),
+    ("description_missing", "description-missing"),
+    ("description_hidden", "description-hidden"),
+    ("schema_wrong_type", "schema-invalid"),
+    ("schema_remote", "schema-invalid"),
+    ("output_schema_remote", "schema-invalid"),
+    ("schema_takes_no_object", "schema-takes-no-object"),
+    ("schema_contradicts", "schema-contradicts"),
+    ("schema_bad_example", "schema-example"),
+    ("schema_unbounded", "schema-unbounded"),
+    ("schema_open", "schema-open"),
+    ("effect_impossible", "effect-impossible"),
+    // What it refuses.
+    ("refuses_all", "validate-refuses-valid"),
+    ("refuses_silently", "refusal-without-problem"),
+    ("refuses_blankly", "refusal-reason"),
+    ("refuses_with_path", "refusal-reason"),
+    ("refuses_nowhere", "refusal-pointer"),
+    ("takes_anything", "validate-takes-invalid"),
+    ("validate_traps", "traps"),
+    // What it answers.
+    ("traps", "traps"),
+    ("exits", "traps"),
+    ("traps_on_invalid", "traps-on-invalid"),
+    ("success_empty", "result-empty"),
+    ("success_with_error", "result-invalid"),
+    ("failed_without_error", "error-missing"),
+    ("error_path", "error-unfit"),
+    ("error_secret", "error-unfit"),
+    ("error_lines", "error-unfit"),
+    ("error_blank", "error-unfit"),
+    ("error_long", "error-unfit"),
+    ("error_code", "error-unfit"),
+    ("error_reserved", "error-code-reserved"),
+    ("structured_no_json", "result-invalid"),
+    ("metadata_list", "result-invalid"),
+    ("reference_blank", "result-invalid"),
+    ("structured_off_schema", "result-schema"),
+    ("structured_missing", "result-schema"),
+    ("answers_random", "answers-differ"),
+    ("needs_definitions", "never-succeeds"),
+    // What it uses.
+    ("spins", "limit-passed"),
+    ("sleeps", "limit-passed"),
+    ("grows", "limit-passed"),
+    ("floods", "limit-passed"),
+    ("copes_badly", "small-limits"),
+    ("runs_undeclared", "effect-undeclared"),
+    ("prints_much", "output-dropped"),
+    ("goes_back", "progress-goes-back"),
+    // Its sink and its worker.
+    ("sink_traps", "traps"),
+    ("receipt_other_id", "receipt-invalid"),
+    ("receipt_artifact", "receipt-invalid"),
+    ("receipt_silent", "error-missing"),
+    ("receipt_error_path", "error-unfit"),
+    ("sink_refuses", "never-succeeds"),
+    ("worker_traps", "traps"),
+    ("worker_spins", "limit-passed"),
+    ("worker_no_json", "result-invalid"),
+    ("worker_part", "part-unfit"),
+    ("worker_part_bytes", "part-unfit"),
+];
+
+/// The component with a fault planted, as a file.
+fn planted(folder: &TempDir, fault: &str) -> String {
+    let mut component = guest("broken");
+    let is_mark = |window: &[u8]| window == MARK;
+    let at = component.windows(MARK.len()).position(is_mark).unwrap();
+    let again = component.windows(MARK.len()).skip(at + 1).any(is_mark);
+    assert!(!again, "the mark stands in one place");
+    let name = at + MARK.len()..at + MARK.len() + NAME_BYTES;
+    assert_eq!(
+        &component[name.clone()],
+        format!("{:.<26}", "none").as_bytes()
+    );
+    component[name].copy_from_slice(format!("{fault:.<26}").as_bytes());
+    let path = folder.path().join(format!("{fault}.wasm"));
+    fs::write(&path, component).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+fn checked(arguments: &[&str]) -> Output {
+    tidegate(&[&["check"], arguments].concat())
+}
+
+/// The rules of a report that are broken at one level.
+fn rules(report: &Value, level: &str) -> BTreeSet<String> {
+    let findings = report["findings"].as_array().unwrap().iter();
+    let findings = findings.filter(|finding| finding["level"] == level);
+    findings
+        .map(|finding| finding["rule"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+/// Checks every fault of one half of the table: two tests share the work of compiling them.
+fn check_half(half: usize) {
+    let folder = TempDir::new().unwrap();
+    for (fault, expected) in FAULTS.iter().skip(half).step_by(2) {
+        let component = planted(&folder, fault);
+        let output = checked(&[
+            &component,
+            "--json",
+            "--limit",
+            "cpu_ms=500",
+            "--limit",
+            "deadline_ms=3000",
+        ]);
+        let report = output.json();
+        let errors = rules(&report, "error");
+        let others = rules(&report, "warning")
+            .into_iter()
+            .chain(rules(&report, "note"));
+        if others.into_iter().any(|rule| rule == *expected) {
+            assert_eq!((errors.len(), output.exit), (0, 0), "{fault}: {report}");
+        } else {
+            let only = BTreeSet::from([(*expected).to_owned()]);
+            // A validate that always traps does so for bad arguments too.
+            let errors: BTreeSet<String> = errors
+                .into_iter()
+                .filter(|rule| *fault != "validate_traps" || rule != "traps-on-invalid")
+                .collect();
+            assert_eq!(errors, only, "{fault}: {report}");
+            assert_eq!(output.exit, 1, "{fault}");
+        }
+    }
+}
+
+#[test]
+fn p3_check_finds_each_planted_fault_and_no_other_error_first_half() {
+    check_half(0);
+}
+
+#[test]
+fn p3_check_finds_each_planted_fault_and_no_other_error_second_half() {
+    check_half(1);
+}
+
+#[test]
+fn p3_a_component_without_a_fault_has_no_findings_but_its_cost() {
+    let folder = TempDir::new().unwrap();
+    let output = checked(&[&planted(&folder, "none"), "--json"]);
+    let report = output.json();
+    assert_eq!(output.exit, 0);
+    assert_eq!(report["errors"], 0, "{report}");
+    assert_eq!(report["warnings"], 0, "{report}");
+    assert_eq!(rules(&report, "note"), BTreeSet::from(["cost".to_owned()]));
+    let of: Vec<&Value> = report["figures"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|figures| &figures["of"])
+        .collect();
+    assert_eq!(of, ["tool", "sink", "worker"]);
+    for figures in report["figures"].as_array().unwrap() {
+        assert!(
+            figures["medianUs"].is_u64() && figures["memoryBytes"].is_u64(),
+            "{figures}"
+        );
+        assert_eq!(figures["inputs"], figures["succeeded"], "{figures}");
+    }
+}
+
+/// A workspace that the shipped tools find something in.
+fn workspace() -> TempDir {
+    let folder = TempDir::new().unwrap();
+    let files = [
+        ("a", "# Title\n\n[link](b)\nbanana\n"),
+        ("table.csv", "name,count\nada,3\nbob,5\n"),
+        (
+            "week.ics",
+            "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nEND:VCALENDAR\r\n",
+        ),
+    ];
+    for (name, text) in files {
+        fs::write(folder.path().join(name), text).unwrap();
+    }
+    folder
+}
+
+#[test]
+fn p3_the_shipped_plugins_have_no_error() {
+    let workspace = workspace();
+    let folder = workspace.path().to_str().unwrap();
+    for name in [
+        "read-text",
+        "commands",
+        "web-search",
+        "file",
+        "webhook",
+        "console",
+    ] {
+        let component = format!("builtin:{name}");
+        let allow = format!("plugin={name}");
+        let mut arguments = vec![component.as_str(), "--json", "--workspace", folder];
+        // A search would leave the machine.
+        if name != "web-search" {
+            arguments.extend(["--allow", &allow]);
+        }
+        let output = checked(&arguments);
+        let report = output.json();
+        assert_eq!(
+            (output.exit, &report["errors"]),
+            (0, &json!(0)),
+            "{name}: {report}"
+        );
+        let is_run = report["calls"].as_u64().unwrap() > 0;
+        assert_eq!(is_run, name != "web-search", "{name}");
+    }
+}
+
+#[test]
+fn p3_the_example_plugins_of_every_language_have_no_error() {
+    let workspace = workspace();
+    let folder = workspace.path().to_str().unwrap();
+    for name in [
+        "outline", "shout", "posix", "digest", "markdown", "calendar", "table",
+    ] {
+        let component = root().join(format!("guests/dist/{name}.wasm"));
+        if !component.exists() && Path::new(&component.with_extension("left-out")).exists() {
+            continue;
+        }
+        let component = component.to_str().unwrap();
+        let arguments = [
+            component,
+            "--json",
+            "--workspace",
+            folder,
+            "--allow",
+            "read",
+        ];
+        let output = checked(&arguments);
+        let report = output.json();
+        assert_eq!(
+            (output.exit, &report["errors"]),
+            (0, &json!(0)),
+            "{name}: {report}"
+        );
+    }
+}
+
+#[test]
+fn p3_functions_without_the_contract_are_checked_with_what_applies() {
+    let arguments = [
+        "guests/dist/shapes.wasm",
+        "--json",
+        "--limit",
+        "deadline_ms=1000",
+    ];
+    let report = checked(&arguments).json();
+    let about: BTreeSet<&str> = report["findings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|finding| finding["level"] != "note")
+        .map(|finding| finding["where"]["name"].as_str().unwrap())
+        .collect();
+    // These two are for tests of limits: one never ends, one returns up to 4 GiB.
+    assert_eq!(
+        about,
+        BTreeSet::from(["forms_fill", "forms_forever"]),
+        "{report}"
+    );
+}
+
+#[test]
+fn p3_findings_are_shown_in_the_authors_terms() {
+    let folder = TempDir::new().unwrap();
+    let component = planted(&folder, "traps");
+    let output = checked(&[&component]);
+    assert_eq!(output.exit, 1);
+    for said in [
+        "error    traps\n",
+        "tool say_word: the tool trapped",
+        "with {}; it printed: ",
+        "this plugin always panics here",
+        "mend: Answer with a status and an error of your own",
+        ": 1 error, 0 warnings, 2 notes; ",
+        "seed 1\n",
+    ] {
+        assert!(
+            output.stdout.contains(said),
+            "{said:?} in {}",
+            output.stdout
+        );
+    }
+    let component = planted(&folder, "schema_contradicts");
+    let output = checked(&[&component]);
+    let said = "tool say_word #/properties/loud: `minLength` 9 is over `maxLength` 3\n";
+    assert!(output.stdout.contains(said), "{}", output.stdout);
+}
+
+#[test]
+fn p3_an_authors_own_calls_are_made_and_compared() {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("a.txt"), "text").unwrap();
+    let calls = folder.path().join("calls.jsonl");
+    let run = |lines: &[&str]| {
+        fs::write(&calls, lines.join("\n")).unwrap();
+        let arguments = [
+            "check",
+            "builtin:read-text",
+            "--allow",
+            "read",
+            "--arguments",
+            "calls.jsonl",
+            "--json",
+        ];
+        tidegate_in(folder.path(), &arguments)
+    };
+    let good = run(&[
+        r#"{"tool":"read_text","arguments":{"path":"a.txt"},"expect":"success"}"#,
+        "",
+        r#"{"tool":"read_text","arguments":{"path":"b.txt"},"expect":"failed"}"#,
+        r#"{"tool":"read_text","arguments":{"path":7},"expect":"refused"}"#,
+        r#"{"tool":"read_text","arguments":{"path":"c.txt"}}"#,
+    ]);
+    assert_eq!(good.exit, 0, "{}", good.stdout);
+    assert_eq!(good.json()["figures"][0]["succeeded"], 1);
+    for (line, rule) in [
+        (
+            r#"{"tool":"read_text","arguments":{"path":"b.txt"},"expect":"success"}"#,
+            "example-unexpected",
+        ),
+        (
+            r#"{"tool":"read_text","arguments":{"path":"a.txt"},"expect":"failed"}"#,
+            "example-unexpected",
+        ),
+        (
+            r#"{"tool":"read_text","arguments":{"path":"a.txt"},"expect":"refused"}"#,
+            "example-unexpected",
+        ),
+        (
+            r#"{"tool":"read_text","arguments":{"file":"a.txt"}}"#,
+            "example-refused",
+        ),
+    ] {
+        let output = run(&[line]);
+        assert_eq!(output.exit, 1, "{line}");
+        let errors = rules(&output.json(), "error");
+        assert_eq!(errors, BTreeSet::from([rule.to_owned()]), "{line}");
+    }
+    for (line, said) in [
+        (
+            r#"{"tool":"read_txt","arguments":{}}"#,
+            "calls.jsonl:1: the component has no tool `read_txt`; did you mean `read_text`?",
+        ),
+        (r#"{"tool":"read_text","arguments":[]}"#, "calls.jsonl:1: "),
+        (
+            r#"{"tool":"read_text","arguments":{},"expects":"success"}"#,
+            "unknown field `expects`",
+        ),
+        (
+            r#"{"tool":"read_text","tool":"b","arguments":{}}"#,
+            "duplicate",
+        ),
+        ("{", "calls.jsonl:1: "),
+    ] {
+        let output = run(&[line]);
+        assert_eq!(output.exit, 2, "{line}");
+        assert!(output.stderr.contains(said), "{line}: {}", output.stderr);
+    }
+}
+
+#[test]
+fn p3_junit_has_a_case_for_each_rule_and_fails_those_that_are_broken() {
+    let folder = TempDir::new().unwrap();
+    let written = folder.path().join("report.xml");
+    let junit = written.to_str().unwrap();
+    fs::write(&written, "x".repeat(1 << 20)).unwrap();
+    let output = checked(&[&planted(&folder, "error_path"), "--junit", junit]);
+    assert_eq!(output.exit, 1);
+    let xml = fs::read_to_string(&written).unwrap();
+    assert!(xml.starts_with("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"));
+    assert!(
+        xml.ends_with("</testsuites>\n"),
+        "what was there before is gone"
+    );
+    assert_eq!(xml.matches("<failure ").count(), 1);
+    assert!(
+        xml.contains("name=\"error-unfit\"><failure type=\"error-unfit\""),
+        "{xml}"
+    );
+    assert!(xml.contains("failures=\"1\""));
+    let cases = xml.matches("<testcase ").count();
+    assert!(xml.contains(&format!("tests=\"{cases}\"")));
+    checked(&[&planted(&folder, "none"), "--junit", junit]);
+    let xml = fs::read_to_string(&written).unwrap();
+    assert_eq!(
+        xml.matches("<testcase ").count(),
+        cases,
+        "the same cases, broken or not"
+    );
+    assert!(xml.contains("failures=\"0\""));
+}
+
+#[test]
+fn p3_what_is_no_component_or_wrong_usage_is_refused() {
+    let folder = TempDir::new().unwrap();
+    let text = folder.path().join("text.wasm");
+    fs::write(&text, "hello").unwrap();
+    let module = folder.path().join("module.wasm");
+    fs::write(&module, wat::parse_str("(module)").unwrap()).unwrap();
+    let [text, module] = [&text, &module].map(|path| path.to_str().unwrap());
+    for (arguments, said) in [
+        (&[text][..], "no WebAssembly component"),
+        (&[module], "core module"),
+        (&["no-such.wasm"], "no-such.wasm"),
+        (&["builtin:nothing"], "no carried plugin"),
+        (
+            &["builtin:console", "--limit", "cpu=1"],
+            "unknown limit `cpu`",
+        ),
+        (&["builtin:console", "--allow", "reed"], "--allow reed"),
+        (
+            &["builtin:console", "--settings", "[]"],
+            "--settings must be a JSON object",
+        ),
+        (&["builtin:console", "--cases", "0"], "--cases"),
+        (&["builtin:console", "--cases", "1001"], "--cases"),
+        (&["builtin:console", "--seed", "-1"], "--seed"),
+        (&[], "<FILE>"),
+    ] {
+        let output = checked(arguments);
+        assert_eq!(output.exit, 2, "{arguments:?}");
+        assert!(
+            output.stderr.contains(said),
+            "{arguments:?}: {}",
+            output.stderr
+        );
+        assert_eq!(output.stdout, "");
+    }
+}
+
+#[test]
+fn p3_a_component_that_no_host_loads_is_a_finding() {
+    let folder = TempDir::new().unwrap();
+    for component in [
+        r#"(component (import "acme:x/y@1.0.0" (instance (export "f" (func)))))"#,
+        "(component)",
+    ] {
+        let path = folder.path().join("foreign.wasm");
+        fs::write(&path, wat::parse_str(component).unwrap()).unwrap();
+        let output = checked(&[path.to_str().unwrap(), "--json"]);
+        assert_eq!(output.exit, 1);
+        let errors = rules(&output.json(), "error");
+        assert_eq!(errors, BTreeSet::from(["not-loadable".to_owned()]));
+    }
+}
+
+/// The rows `| id | level | means | mend |` of the guide.
+fn documented() -> Vec<[String; 4]> {
+    let guide = fs::read_to_string(root().join("docs/check.md")).unwrap();
+    let rows = guide.lines().filter(|line| line.starts_with("| `"));
+    rows.filter_map(|line| {
+        let cells: Vec<&str> = line.trim_matches('|').split(" | ").map(str::trim).collect();
+        let [id, level, means, mend] = cells.try_into().ok()?;
+        Some([id.trim_matches('`'), level, means, mend].map(str::to_owned))
+    })
+    .collect()
+}
+
+#[test]
+fn p3_the_guide_lists_the_rules_as_they_are_in_the_program() {
+    let printed: Value = checked(&["--rules", "--json"]).json();
+    let rules: Vec<[String; 4]> = printed
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|rule| {
+            ["id", "level", "means", "mend"].map(|key| rule[key].as_str().unwrap().to_owned())
+        })
+        .collect();
+    assert_eq!(documented(), rules);
+    let planted: BTreeSet<&str> = FAULTS.iter().map(|(_, rule)| *rule).collect();
+    let known: BTreeSet<&str> = rules.iter().map(|rule| rule[0].as_str()).collect();
+    assert!(planted.is_subset(&known));
+    let text = checked(&["--rules"]).stdout;
+    assert!(rules.iter().all(|rule| text.contains(&rule[2])));
+}
