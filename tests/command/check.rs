@@ -1,6 +1,8 @@
 //! `tidegate check` (SPEC P3): what it finds in components with one planted fault each, and that it
 //! finds nothing in those that are shipped.
 
+mod faults;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
@@ -8,103 +10,8 @@ use std::path::Path;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::support::{Output, guest, root, tidegate, tidegate_in};
-
-/// What stands before a fault's name in the component `broken`, and how much room the name has.
-const MARK: &[u8] = b"planted-fault:";
-const NAME_BYTES: usize = 26;
-
-/// Faults by the name that the component knows them by, and the rule that finds each.
-const FAULTS: [(&str, &str); 65] = [
-    // What it says of its tool.
-    ("definitions_trap", "definitions-unusable"),
-    ("name_with_space", "definitions-unusable"),
-    ("name_twice", "definitions-unusable"),
-    ("schema_no_json", "definitions-unusable"),
-    ("schema_list", "definitions-unusable"),
-    ("description_too_long", "definitions-unusable"),
-    ("definitions_random", "definitions-differ"),
-    ("name_taken", "name-taken"),
-    ("description_missing", "description-missing"),
-    ("description_hidden", "description-hidden"),
-    ("schema_wrong_type", "schema-invalid"),
-    ("schema_remote", "schema-invalid"),
-    ("output_schema_remote", "schema-invalid"),
-    ("schema_takes_no_object", "schema-takes-no-object"),
-    ("schema_contradicts", "schema-contradicts"),
-    ("schema_bad_example", "schema-example"),
-    ("schema_unbounded", "schema-unbounded"),
-    ("schema_open", "schema-open"),
-    ("effect_impossible", "effect-impossible"),
-    // What it refuses.
-    ("refuses_all", "validate-refuses-valid"),
-    ("refuses_silently", "refusal-without-problem"),
-    ("refuses_blankly", "refusal-reason"),
-    ("refuses_with_path", "refusal-reason"),
-    ("refuses_nowhere", "refusal-pointer"),
-    ("takes_anything", "validate-takes-invalid"),
-    ("validate_traps", "traps"),
-    // What it answers.
-    ("traps", "traps"),
-    ("exits", "traps"),
-    ("traps_on_invalid", "traps-on-invalid"),
-    ("success_empty", "result-empty"),
-    ("success_with_error", "result-invalid"),
-    ("failed_without_error", "error-missing"),
-    ("error_path", "error-unfit"),
-    ("error_secret", "error-unfit"),
-    ("error_lines", "error-unfit"),
-    ("error_blank", "error-unfit"),
-    ("error_long", "error-unfit"),
-    ("error_code", "error-unfit"),
-    ("error_reserved", "error-code-reserved"),
-    ("structured_no_json", "result-invalid"),
-    ("metadata_list", "result-invalid"),
-    ("reference_blank", "result-invalid"),
-    ("structured_off_schema", "result-schema"),
-    ("structured_missing", "result-schema"),
-    ("answers_random", "answers-differ"),
-    ("needs_definitions", "never-succeeds"),
-    // What it uses.
-    ("spins", "limit-passed"),
-    ("sleeps", "limit-passed"),
-    ("grows", "limit-passed"),
-    ("floods", "limit-passed"),
-    ("copes_badly", "small-limits"),
-    ("runs_undeclared", "effect-undeclared"),
-    ("prints_much", "output-dropped"),
-    ("goes_back", "progress-goes-back"),
-    // Its sink and its worker.
-    ("sink_traps", "traps"),
-    ("receipt_other_id", "receipt-invalid"),
-    ("receipt_artifact", "receipt-invalid"),
-    ("receipt_silent", "error-missing"),
-    ("receipt_error_path", "error-unfit"),
-    ("sink_refuses", "never-succeeds"),
-    ("worker_traps", "traps"),
-    ("worker_spins", "limit-passed"),
-    ("worker_no_json", "result-invalid"),
-    ("worker_part", "part-unfit"),
-    ("worker_part_bytes", "part-unfit"),
-];
-
-/// The component with a fault planted, as a file.
-fn planted(folder: &TempDir, fault: &str) -> String {
-    let mut component = guest("broken");
-    let is_mark = |window: &[u8]| window == MARK;
-    let at = component.windows(MARK.len()).position(is_mark).unwrap();
-    let again = component.windows(MARK.len()).skip(at + 1).any(is_mark);
-    assert!(!again, "the mark stands in one place");
-    let name = at + MARK.len()..at + MARK.len() + NAME_BYTES;
-    assert_eq!(
-        &component[name.clone()],
-        format!("{:.<26}", "none").as_bytes()
-    );
-    component[name].copy_from_slice(format!("{fault:.<26}").as_bytes());
-    let path = folder.path().join(format!("{fault}.wasm"));
-    fs::write(&path, component).unwrap();
-    path.to_str().unwrap().to_owned()
-}
+use self::faults::{FAULTS, planted};
+use crate::support::{Output, root, tidegate, tidegate_in};
 
 fn checked(arguments: &[&str]) -> Output {
     tidegate(&[&["check"], arguments].concat())
@@ -117,49 +24,6 @@ fn rules(report: &Value, level: &str) -> BTreeSet<String> {
     findings
         .map(|finding| finding["rule"].as_str().unwrap().to_owned())
         .collect()
-}
-
-/// Checks every fault of one half of the table: two tests share the work of compiling them.
-fn check_half(half: usize) {
-    let folder = TempDir::new().unwrap();
-    for (fault, expected) in FAULTS.iter().skip(half).step_by(2) {
-        let component = planted(&folder, fault);
-        let output = checked(&[
-            &component,
-            "--json",
-            "--limit",
-            "cpu_ms=500",
-            "--limit",
-            "deadline_ms=3000",
-        ]);
-        let report = output.json();
-        let errors = rules(&report, "error");
-        let others = rules(&report, "warning")
-            .into_iter()
-            .chain(rules(&report, "note"));
-        if others.into_iter().any(|rule| rule == *expected) {
-            assert_eq!((errors.len(), output.exit), (0, 0), "{fault}: {report}");
-        } else {
-            let only = BTreeSet::from([(*expected).to_owned()]);
-            // A validate that always traps does so for bad arguments too.
-            let errors: BTreeSet<String> = errors
-                .into_iter()
-                .filter(|rule| *fault != "validate_traps" || rule != "traps-on-invalid")
-                .collect();
-            assert_eq!(errors, only, "{fault}: {report}");
-            assert_eq!(output.exit, 1, "{fault}");
-        }
-    }
-}
-
-#[test]
-fn p3_check_finds_each_planted_fault_and_no_other_error_first_half() {
-    check_half(0);
-}
-
-#[test]
-fn p3_check_finds_each_planted_fault_and_no_other_error_second_half() {
-    check_half(1);
 }
 
 #[test]
@@ -316,25 +180,26 @@ fn p3_findings_are_shown_in_the_authors_terms() {
     assert!(output.stdout.contains(said), "{}", output.stdout);
 }
 
-#[test]
-fn p3_an_authors_own_calls_are_made_and_compared() {
+/// Checks the carried reader over one file, `a.txt`, with these lines as its author's calls.
+fn checked_with(lines: &[&str]) -> Output {
     let folder = TempDir::new().unwrap();
     fs::write(folder.path().join("a.txt"), "text").unwrap();
-    let calls = folder.path().join("calls.jsonl");
-    let run = |lines: &[&str]| {
-        fs::write(&calls, lines.join("\n")).unwrap();
-        let arguments = [
-            "check",
-            "builtin:read-text",
-            "--allow",
-            "read",
-            "--arguments",
-            "calls.jsonl",
-            "--json",
-        ];
-        tidegate_in(folder.path(), &arguments)
-    };
-    let good = run(&[
+    fs::write(folder.path().join("calls.jsonl"), lines.join("\n")).unwrap();
+    let arguments = [
+        "check",
+        "builtin:read-text",
+        "--allow",
+        "read",
+        "--arguments",
+        "calls.jsonl",
+        "--json",
+    ];
+    tidegate_in(folder.path(), &arguments)
+}
+
+#[test]
+fn p3_an_authors_own_calls_are_made_and_compared() {
+    let good = checked_with(&[
         r#"{"tool":"read_text","arguments":{"path":"a.txt"},"expect":"success"}"#,
         "",
         r#"{"tool":"read_text","arguments":{"path":"b.txt"},"expect":"failed"}"#,
@@ -343,35 +208,28 @@ fn p3_an_authors_own_calls_are_made_and_compared() {
     ]);
     assert_eq!(good.exit, 0, "{}", good.stdout);
     assert_eq!(good.json()["figures"][0]["succeeded"], 1);
-    for (line, rule) in [
-        (
-            r#"{"tool":"read_text","arguments":{"path":"b.txt"},"expect":"success"}"#,
-            "example-unexpected",
-        ),
-        (
-            r#"{"tool":"read_text","arguments":{"path":"a.txt"},"expect":"failed"}"#,
-            "example-unexpected",
-        ),
-        (
-            r#"{"tool":"read_text","arguments":{"path":"a.txt"},"expect":"refused"}"#,
-            "example-unexpected",
-        ),
-        (
-            r#"{"tool":"read_text","arguments":{"file":"a.txt"}}"#,
-            "example-refused",
-        ),
+    for (arguments, expect, rule) in [
+        (r#"{"path":"b.txt"}"#, r#""success""#, "example-unexpected"),
+        (r#"{"path":"a.txt"}"#, r#""failed""#, "example-unexpected"),
+        (r#"{"path":"a.txt"}"#, r#""refused""#, "example-unexpected"),
+        (r#"{"file":"a.txt"}"#, r#""success""#, "example-refused"),
     ] {
-        let output = run(&[line]);
+        let line = format!(r#"{{"tool":"read_text","arguments":{arguments},"expect":{expect}}}"#);
+        let output = checked_with(&[&line]);
         assert_eq!(output.exit, 1, "{line}");
         let errors = rules(&output.json(), "error");
         assert_eq!(errors, BTreeSet::from([rule.to_owned()]), "{line}");
     }
+}
+
+#[test]
+fn p3_an_authors_call_that_is_malformed_is_named_by_its_line() {
     for (line, said) in [
         (
             r#"{"tool":"read_txt","arguments":{}}"#,
-            "calls.jsonl:1: the component has no tool `read_txt`; did you mean `read_text`?",
+            "the component has no tool `read_txt`; did you mean `read_text`?",
         ),
-        (r#"{"tool":"read_text","arguments":[]}"#, "calls.jsonl:1: "),
+        (r#"{"tool":"read_text","arguments":[]}"#, "expected a map"),
         (
             r#"{"tool":"read_text","arguments":{},"expects":"success"}"#,
             "unknown field `expects`",
@@ -380,11 +238,14 @@ fn p3_an_authors_own_calls_are_made_and_compared() {
             r#"{"tool":"read_text","tool":"b","arguments":{}}"#,
             "duplicate",
         ),
-        ("{", "calls.jsonl:1: "),
+        ("{", "EOF"),
     ] {
-        let output = run(&[line]);
+        let good = r#"{"tool":"read_text","arguments":{"path":"a.txt"}}"#;
+        let output = checked_with(&[good, line]);
         assert_eq!(output.exit, 2, "{line}");
-        assert!(output.stderr.contains(said), "{line}: {}", output.stderr);
+        let stderr = output.stderr;
+        assert!(stderr.contains("calls.jsonl:2: "), "{line}: {stderr}");
+        assert!(stderr.contains(said), "{line}: {stderr}");
     }
 }
 
@@ -444,7 +305,7 @@ fn p3_what_is_no_component_or_wrong_usage_is_refused() {
         ),
         (&["builtin:console", "--cases", "0"], "--cases"),
         (&["builtin:console", "--cases", "1001"], "--cases"),
-        (&["builtin:console", "--seed", "-1"], "--seed"),
+        (&["builtin:console", "--seed", "one"], "--seed"),
         (&[], "<FILE>"),
     ] {
         let output = checked(arguments);

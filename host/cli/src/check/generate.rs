@@ -11,11 +11,17 @@ use tidegate_contract::{JsonObject, Value};
 
 use super::random::Random;
 
-/// Deepest place that is filled with more than the least.
+/// Deepest place that is filled with more than the least, and deepest that is filled at all.
 const DEPTH: usize = 12;
+const DEEPEST: usize = 48;
 
 /// Most guesses for each document that is wanted.
 const GUESSES: usize = 12;
+
+/// Most values of one document, and of all that are made of one schema: a schema can ask for more
+/// than there is memory.
+const VALUES: usize = 2_000;
+const ALL_VALUES: usize = 50_000;
 
 /// Most items of a list, unless its schema asks for more.
 const ITEMS: usize = 4;
@@ -37,6 +43,9 @@ pub(super) struct Maker<'a> {
     root: Value,
     schema: &'a Schema,
     random: Random,
+    /// How many values may still be made, of the document and in all.
+    left: usize,
+    left_in_all: usize,
 }
 
 impl<'a> Maker<'a> {
@@ -45,6 +54,8 @@ impl<'a> Maker<'a> {
             root: Value::Object(root.clone()),
             schema,
             random,
+            left: 0,
+            left_in_all: ALL_VALUES,
         }
     }
 
@@ -53,9 +64,10 @@ impl<'a> Maker<'a> {
         let mut made: Vec<Value> = Vec::new();
         let root = self.root.clone();
         for guess in 0..wanted.saturating_mul(GUESSES) {
-            if made.len() >= wanted {
+            if made.len() >= wanted || self.left_in_all == 0 {
                 break;
             }
+            self.left = VALUES;
             let size = match guess {
                 0 => Size::Least,
                 1 => Size::Most,
@@ -71,6 +83,15 @@ impl<'a> Maker<'a> {
 
     /// A value for one place.
     fn make(&mut self, schema: &Value, size: Size, depth: usize) -> Value {
+        let (Some(left), Some(left_in_all)) =
+            (self.left.checked_sub(1), self.left_in_all.checked_sub(1))
+        else {
+            return Value::Null;
+        };
+        if depth > DEEPEST {
+            return Value::Null;
+        }
+        (self.left, self.left_in_all) = (left, left_in_all);
         let Value::Object(schema) = schema else {
             return Value::from("anything");
         };
@@ -201,11 +222,15 @@ impl<'a> Maker<'a> {
         };
         let least = bound(schema, "minItems").unwrap_or(0);
         let most = bound(schema, "maxItems").unwrap_or(usize::MAX);
+        let least = least.min(VALUES);
         let usual = least.max(first.len()).max(ITEMS).min(most);
         let length = match size {
             Size::Least => least,
             Size::Most => usual,
-            Size::Any => least + self.random.below(usual.saturating_sub(least) + 1),
+            Size::Any => {
+                let span = usual.saturating_sub(least);
+                least + self.random.below(span.saturating_add(1))
+            }
         };
         let rest = schema.get("items").cloned().unwrap_or(Value::Bool(true));
         let items = (0..length).map(|at| {
@@ -302,6 +327,44 @@ mod tests {
             let made = good(&schema, 1);
             assert!(!made.is_empty(), "{schema}");
             assert_eq!(made, good(&schema, 1), "the same seed makes the same");
+        }
+    }
+
+    #[test]
+    fn p3_a_schema_that_asks_for_too_much_gets_little() {
+        let schema = |property: Value| {
+            json!({
+                "type": "object",
+                "properties": {"value": property},
+                "required": ["value"],
+                "$defs": {
+                    "tree": {"type": "array", "items": {"$ref": "#/$defs/tree"}},
+                    "chain": {
+                        "type": "object",
+                        "properties": {"next": {"$ref": "#/$defs/chain"}},
+                        "required": ["next"],
+                    },
+                },
+            })
+        };
+        for (property, is_made) in [
+            (json!({"type": "string", "minLength": u64::MAX}), false),
+            (json!({"type": "array", "minItems": u64::MAX}), false),
+            (json!({"type": "object", "minProperties": u64::MAX}), false),
+            (json!({"$ref": "#/$defs/chain"}), false),
+            (json!({"$ref": "#/$defs/tree"}), true),
+            (
+                json!({"type": "integer", "minimum": i64::MIN, "maximum": i64::MAX}),
+                true,
+            ),
+            (json!({"type": "integer", "minimum": 1e300}), false),
+            (
+                json!({"type": "number", "minimum": -1e308, "maximum": 1e308}),
+                true,
+            ),
+        ] {
+            let made = good(&schema(property.clone()), 1);
+            assert_eq!(!made.is_empty(), is_made, "{property}");
         }
     }
 

@@ -6,6 +6,7 @@ use tidegate_contract::{
     Effect, Failure, FailureError, Problem, ReceiptError, ReceiptStatus, ResultError, Status,
     ToolOutcome, Value,
 };
+use tidegate_engine::digest;
 
 use super::bench::{End, Ended, Input};
 use super::findings::{Findings, Subject};
@@ -299,8 +300,13 @@ fn broken(reason: &str, subject: &Subject) -> &'static Rule {
     }
 }
 
-/// What of two ends has to be the same: the status with its code, and the answer.
-pub(super) fn summary(end: &End) -> (String, Value) {
+/// What of two ends has to be the same: the status with its code, and the digest of the answer.
+pub(super) fn summary(end: &End) -> (String, String) {
+    let (end, answer) = whole(end);
+    (end, digest(answer.to_string().as_bytes()))
+}
+
+fn whole(end: &End) -> (String, Value) {
     match end {
         End::Refused(problems) => ("refused".to_owned(), json!(problems)),
         End::Broken(reason) => ("broken".to_owned(), json!(reason)),

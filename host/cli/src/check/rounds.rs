@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use tidegate::Schema;
-use tidegate_contract::{Effect, Value};
+use tidegate_contract::Effect;
 
 use super::bench::{Bench, Input};
 use super::examples::Expected;
@@ -55,8 +55,8 @@ pub(super) struct Rounds<'a> {
     pub(super) output: Option<&'a Schema>,
     pub(super) cases: Vec<Case>,
     kinds: Vec<Kind>,
-    /// How each case ended first.
-    ends: Vec<(String, Value)>,
+    /// How each case ended first, and the digest of its answer.
+    ends: Vec<(String, String)>,
     took: Vec<Duration>,
     base: Option<Base>,
 }

@@ -9,19 +9,22 @@ use super::generate::{bound, texts_of};
 /// The longest text or list that is made too long by one.
 const LONGEST: usize = 5_000;
 
+/// Most properties that are spoilt.
+const PROPERTIES: usize = 64;
+
 /// Bad arguments, each with what is wrong with it. Each was refused by the host's own check.
 pub(super) fn bad(root: &JsonObject, schema: &Schema, good: &Value) -> Vec<(String, Value)> {
     let Value::Object(good) = good else {
         return Vec::new();
     };
     let mut tried = Vec::new();
-    for name in texts_of(root.get("required")) {
+    for name in texts_of(root.get("required")).into_iter().take(PROPERTIES) {
         let mut object = good.clone();
         object.remove(name);
         tried.push((format!("`{name}` left out"), object));
     }
     let properties = root.get("properties").and_then(Value::as_object);
-    for (name, property) in properties.into_iter().flatten() {
+    for (name, property) in properties.into_iter().flatten().take(PROPERTIES) {
         for (what, value) in wrong(property) {
             let mut object = good.clone();
             object.insert(name.clone(), value);

@@ -64,7 +64,9 @@ pub(super) fn number(schema: &JsonObject, size: Size, random: &mut Random) -> Va
         Size::Most => 999,
         Size::Any => u16::try_from(random.below(1_001)).unwrap_or(0),
     };
-    let chosen = lower + (upper - lower) * (f64::from(share) / 1_000.0);
+    let share = f64::from(share) / 1_000.0;
+    // Their difference may be no number.
+    let chosen = lower * (1.0 - share) + upper * share;
     match whole(schema, "multipleOf") {
         Some(_) => integer(schema, size, random),
         None => Value::from(chosen),

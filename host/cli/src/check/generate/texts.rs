@@ -5,8 +5,9 @@ use tidegate_contract::{JsonObject, Value};
 use super::{Size, bound};
 use crate::check::random::Random;
 
-/// The longest text that is made, in characters, unless its schema asks for more.
+/// The longest text that is made, in characters, unless its schema asks for more, and then.
 const CHARACTERS: usize = 2_000;
+const LONGEST: usize = 100_000;
 
 /// Texts of the formats of JSON Schema.
 const FORMATS: [(&str, &str); 10] = [
@@ -72,7 +73,7 @@ pub(super) fn make(schema: &JsonObject, size: Size, random: &mut Random) -> Valu
             .map(Value::from)
             .unwrap_or_default();
     }
-    let least = bound(schema, "minLength").unwrap_or(0);
+    let least = bound(schema, "minLength").unwrap_or(0).min(LONGEST);
     let most = bound(schema, "maxLength").unwrap_or(usize::MAX);
     let most = most.min(CHARACTERS.max(least));
     let length = match size {
