@@ -204,6 +204,16 @@ async fn run_all(
     } else {
         Words::Derived
     };
+    if bench.plugin.definitions().is_empty()
+        && exports
+            .clone()
+            .any(|export| export.starts_with("tidegate:plugin/tools@"))
+    {
+        let saw = "`definitions` gave an empty list";
+        bench
+            .findings
+            .add(&rules::NO_TOOLS, &Subject::Component, saw);
+    }
     names(bench);
     let plugin = bench.plugin.clone();
     let mut figures = Vec::new();

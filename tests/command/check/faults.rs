@@ -13,7 +13,7 @@ const MARK: &[u8] = b"planted-fault:";
 const NAME_BYTES: usize = 26;
 
 /// Faults by the name that the component knows them by, and the rule that finds each.
-pub(super) const FAULTS: [(&str, &str); 65] = [
+pub(super) const FAULTS: [(&str, &str); 67] = [
     // What it says of its tool.
     ("definitions_trap", "definitions-unusable"),
     ("name_with_space", "definitions-unusable"),
@@ -22,6 +22,7 @@ pub(super) const FAULTS: [(&str, &str); 65] = [
     ("schema_list", "definitions-unusable"),
     ("description_too_long", "definitions-unusable"),
     ("definitions_random", "definitions-differ"),
+    ("no_tools", "no-tools"),
     ("name_taken", "name-taken"),
     ("description_missing", "description-missing"),
     ("description_hidden", "description-hidden"),
@@ -62,6 +63,7 @@ pub(super) const FAULTS: [(&str, &str); 65] = [
     ("structured_off_schema", "result-schema"),
     ("structured_missing", "result-schema"),
     ("answers_random", "answers-differ"),
+    ("ends_by_call", "ends-differ"),
     ("needs_definitions", "never-succeeds"),
     // What it uses.
     ("spins", "limit-passed"),

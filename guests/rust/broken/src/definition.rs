@@ -19,6 +19,7 @@ pub(crate) fn all() -> Vec<ToolDefinition> {
     ASKED.store(true, Ordering::Relaxed);
     match fault::name() {
         "definitions_trap" => trap(),
+        "no_tools" => Vec::new(),
         "name_twice" => vec![one(), one()],
         _ => vec![one()],
     }

@@ -80,9 +80,18 @@ impl Findings {
         let alike = |finding: &Finding| finding.is_of(rule, subject);
         let known = self.0.iter().filter(|finding| alike(finding)).count();
         let mut same = self.0.iter_mut().filter(|finding| alike(finding));
-        let again = same.find(|finding| finding.pointer == pointer || known >= PER_RULE);
-        if let Some(finding) = again {
+        if let Some(finding) = same.find(|finding| finding.pointer == pointer) {
             finding.times += 1;
+            return;
+        }
+        let (pointer, saw) = if known < PER_RULE {
+            (pointer, saw)
+        } else {
+            (None, "and in more places")
+        };
+        let mut same = self.0.iter_mut().filter(|finding| alike(finding));
+        if let Some(rest) = same.find(|finding| known >= PER_RULE && finding.pointer == pointer) {
+            rest.times += 1;
             return;
         }
         self.0.push(Finding {
@@ -106,5 +115,29 @@ impl Findings {
         self.0
             .sort_by_key(|finding| std::cmp::Reverse(finding.level));
         self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Findings, PER_RULE, Subject};
+    use crate::check::rules::{COST, SCHEMA_OPEN};
+
+    #[test]
+    fn p3_the_same_finding_is_counted_and_the_places_of_one_rule_are_bounded() {
+        let mut findings = Findings::default();
+        for place in 0..PER_RULE + 3 {
+            let pointer = format!("/{place}");
+            findings.at(&SCHEMA_OPEN, &Subject::Sink, (&pointer, "open"));
+        }
+        findings.at(&SCHEMA_OPEN, &Subject::Sink, ("/0", "open"));
+        findings.add(&COST, &Subject::Sink, "little");
+        findings.add(&COST, &Subject::Worker, "little");
+        let found = findings.into_sorted();
+        assert_eq!(found.len(), PER_RULE + 3);
+        assert_eq!((found[0].times, found[1].times), (2, 1));
+        let rest = &found[PER_RULE];
+        assert_eq!((rest.times, rest.pointer.as_deref()), (3, None));
+        assert_eq!(found[PER_RULE + 1].rule, "cost", "notes come last");
     }
 }

@@ -76,6 +76,11 @@ pub(super) static DEFINITIONS_DIFFER: Rule = error(
     "Two fresh instances defined different tools.",
     "Let `definitions` depend on nothing: no clock, no randomness, no settings, no order of a hash map.",
 );
+pub(super) static NO_TOOLS: Rule = warning(
+    "no-tools",
+    "The component exports `tools` and defines none.",
+    "Return a definition for each tool, or leave the export out.",
+);
 pub(super) static DESCRIPTION_MISSING: Rule = warning(
     "description-missing",
     "The tool has no description, so a model has its name alone to choose it by.",
@@ -287,6 +292,7 @@ pub(super) static RULES: &[&Rule] = &[
     &NOT_LOADABLE,
     &DEFINITIONS_UNUSABLE,
     &DEFINITIONS_DIFFER,
+    &NO_TOOLS,
     &DESCRIPTION_MISSING,
     &DESCRIPTION_HIDDEN,
     &NAME_TAKEN,
