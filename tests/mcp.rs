@@ -11,4 +11,5 @@ mod invoking;
 mod scripted;
 mod sdks;
 mod serving;
+mod sessions;
 mod stdio;

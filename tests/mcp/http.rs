@@ -11,7 +11,7 @@ use tidegate_mcp::{
 use super::scripted::{Scripted, ask, invoke, over};
 use crate::support::server::{Answer, Request, Server};
 
-fn endpoint(url: &str) -> HttpEndpoint {
+pub(super) fn endpoint(url: &str) -> HttpEndpoint {
     let origin: String = url.splitn(4, '/').take(3).collect::<Vec<_>>().join("/");
     let mut grant = NetworkGrant::default();
     grant.insert(NetworkRule::new(&origin).unwrap());
@@ -23,14 +23,14 @@ fn endpoint(url: &str) -> HttpEndpoint {
     }
 }
 
-fn runtime(endpoint: HttpEndpoint, settings: ConnectSettings) -> Runtime {
+pub(super) fn runtime(endpoint: HttpEndpoint, settings: ConnectSettings) -> Runtime {
     let server = HttpServer::new("files", endpoint, &Network::default(), settings).unwrap();
     let servers = McpRegistry::default();
     drop(servers.register("files", server).unwrap());
     over(&servers, &["mcp=files"])
 }
 
-fn body(request: &Request) -> Value {
+pub(super) fn body(request: &Request) -> Value {
     serde_json::from_slice(&request.body).unwrap_or_default()
 }
 
@@ -51,7 +51,7 @@ fn legacy(call: impl Fn(&Request, &Value) -> Answer + Send + Sync + 'static) -> 
     })
 }
 
-fn said(id: &Value, text: &str) -> Value {
+pub(super) fn said(id: &Value, text: &str) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "result": {"content": [{"type": "text", "text": text}]}})
 }
 
@@ -59,7 +59,7 @@ fn events(stream: String) -> Answer {
     Answer::ok(stream).header("content-type", "text/event-stream")
 }
 
-async fn call(runtime: &Runtime) -> Value {
+pub(super) async fn call(runtime: &Runtime) -> Value {
     let mut answer = ask(runtime, invoke("read", &json!({}))).await.unwrap();
     answer["result"].take()
 }
@@ -223,33 +223,6 @@ async fn ou09_a_call_without_a_connection_was_not_sent() {
     let failed = call(&runtime).await;
     assert_eq!(failed["status"], "failed", "{failed}");
     assert_eq!(failed["error"]["code"], "MCP_UNAVAILABLE", "{failed}");
-}
-
-#[tokio::test]
-async fn m4_a_forgotten_session_is_unknown_once_and_made_anew() {
-    let server = legacy(|request, id| {
-        if request.number < 4 {
-            Answer::status(404)
-        } else {
-            Answer::json(&said(id, "again"))
-        }
-    });
-    let settings = ConnectSettings {
-        era: Era::Handshake,
-        ..ConnectSettings::default()
-    };
-    let runtime = runtime(endpoint(&server.origin()), settings);
-    let lost = call(&runtime).await;
-    assert_eq!(lost["error"]["code"], "OUTCOME_UNKNOWN", "{lost}");
-    // The one that noticed has ended; the next connects again.
-    let mut found = Value::Null;
-    for _ in 0..3 {
-        found = call(&runtime).await;
-        if found["content"] == "again" {
-            break;
-        }
-    }
-    assert_eq!(found["content"], "again", "{found}");
 }
 
 #[tokio::test]

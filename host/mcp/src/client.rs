@@ -89,6 +89,13 @@ impl Connection {
         self.0.peer().is_transport_closed()
     }
 
+    /// Closes it, and waits until what carries it is told.
+    pub(crate) async fn close(self) {
+        if let Err(error) = self.0.cancel().await {
+            tracing::debug!(%error, "closing a connection to an MCP server");
+        }
+    }
+
     pub(crate) fn peer(&self) -> Peer<RoleClient> {
         self.0.peer().clone()
     }

@@ -34,4 +34,7 @@ pub(crate) enum NotSent {
     /// There was no connection.
     #[error(transparent)]
     Connection(EgressError),
+    /// The server knows the session no longer: it has taken nothing.
+    #[error("the server has forgotten the session")]
+    Session,
 }

@@ -3,6 +3,9 @@
 //! Each message is one POST; its answers come as JSON or as events. Redirects are not followed, and no
 //! address that the server names is opened. Deliberately absent: the standing GET stream, since the
 //! host answers no question of a server, and OAuth.
+//!
+//! A server that says by 404 that it knows a session no longer has taken nothing of the request, so that
+//! one request is sent again, once, in a new session. Nothing else is ever sent twice.
 
 mod events;
 mod exchange;
@@ -10,6 +13,7 @@ mod exchange;
 use std::sync::Arc;
 
 use http::HeaderMap;
+use rmcp::{Peer, RoleClient};
 use tidegate::{
     BoxFuture, CancellationToken, Injection, McpClient, McpError, McpPage, McpToolResult, Network,
 };
@@ -21,8 +25,8 @@ use crate::error::StartError;
 use crate::link::{self, ConnectSettings, Link, Live};
 use crate::said::PeerName;
 
-use exchange::HttpTransport;
 pub(crate) use exchange::Target;
+use exchange::{Forgotten, HttpTransport};
 
 /// What is sent to a server with each request.
 #[derive(Debug)]
@@ -46,7 +50,8 @@ pub struct HttpServer(Arc<Inner>);
 struct Inner {
     target: Arc<Target>,
     settings: ConnectSettings,
-    link: Link<()>,
+    /// Each connection with whether its session is forgotten.
+    link: Link<Forgotten>,
 }
 
 impl HttpServer {
@@ -86,12 +91,38 @@ impl HttpServer {
         })))
     }
 
-    /// Ends the connection; a later call would make it again.
+    /// Ends the connection, and its session with it; a later call would make it again.
     pub async fn close(&self) {
-        drop(self.0.link.take().await);
+        if let Some(live) = self.0.link.take().await {
+            live.connection.close().await;
+        }
     }
 
-    async fn live(&self, cancel: &CancellationToken) -> Result<Arc<Live<()>>, McpError> {
+    /// Asks over the connection; once more over another, where the server has taken nothing.
+    async fn ask<T, F>(
+        &self,
+        cancel: &CancellationToken,
+        ask: impl Fn(Peer<RoleClient>) -> F,
+    ) -> Result<T, McpError>
+    where
+        F: Future<Output = Result<T, McpError>>,
+    {
+        let live = self.live(cancel).await?;
+        let answer = ask(live.connection.peer()).await;
+        if !live.carrier.is_so() {
+            return answer;
+        }
+        self.0.link.give_up(&live).await;
+        match answer {
+            Err(McpError::Unavailable { .. }) => {
+                let live = self.live(cancel).await?;
+                ask(live.connection.peer()).await
+            }
+            other => other,
+        }
+    }
+
+    async fn live(&self, cancel: &CancellationToken) -> Result<Arc<Live<Forgotten>>, McpError> {
         let ConnectSettings { start_ms, era, .. } = self.0.settings;
         let make = link::within(start_ms, era, |era| self.0.connect(era));
         self.0.link.live(make, cancel).await
@@ -99,12 +130,13 @@ impl HttpServer {
 }
 
 impl Inner {
-    async fn connect(&self, era: Era) -> Result<Live<()>, String> {
+    async fn connect(&self, era: Era) -> Result<Live<Forgotten>, String> {
         let transport = HttpTransport::new(Arc::clone(&self.target));
+        let carrier = transport.forgotten();
         let connection = Connection::open(transport, era).await?;
         Ok(Live {
             connection,
-            carrier: (),
+            carrier,
         })
     }
 }
@@ -115,10 +147,10 @@ impl McpClient for HttpServer {
         cursor: Option<&'a str>,
         cancel: &'a CancellationToken,
     ) -> BoxFuture<'a, Result<McpPage, McpError>> {
-        Box::pin(async move {
-            let live = self.live(cancel).await?;
-            client::list_tools(&live.connection.peer(), cursor, cancel).await
-        })
+        let ask = move |peer: Peer<RoleClient>| async move {
+            client::list_tools(&peer, cursor, cancel).await
+        };
+        Box::pin(self.ask(cancel, ask))
     }
 
     fn call_tool<'a>(
@@ -127,9 +159,9 @@ impl McpClient for HttpServer {
         arguments: &'a JsonObject,
         cancel: &'a CancellationToken,
     ) -> BoxFuture<'a, Result<McpToolResult, McpError>> {
-        Box::pin(async move {
-            let live = self.live(cancel).await?;
-            client::call_tool(&live.connection.peer(), (name, arguments), cancel).await
-        })
+        let ask = move |peer: Peer<RoleClient>| async move {
+            client::call_tool(&peer, (name, arguments), cancel).await
+        };
+        Box::pin(self.ask(cancel, ask))
     }
 }

@@ -1,5 +1,5 @@
 //! The connection to one server: made by the first call that needs it, and made anew by the first one
-//! after it has ended. No call is ever sent twice.
+//! after it has ended. No call is sent twice that a server may have taken.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -101,6 +101,14 @@ impl<C> Link<C> {
             biased;
             connected = connected => connected.map_err(|reason| McpError::Unavailable { reason }),
             () = cancel.cancelled() => Err(McpError::Cancelled),
+        }
+    }
+
+    /// Gives up a connection, unless there is another already.
+    pub(crate) async fn give_up(&self, over: &Arc<Live<C>>) {
+        let mut live = self.live.lock().await;
+        if live.as_ref().is_some_and(|live| Arc::ptr_eq(live, over)) {
+            *live = None;
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -38,6 +39,9 @@ const LONGEST: Duration = Duration::from_millis(Limits::MAXIMUM.deadline_ms);
 
 /// How long a server may take to hear what needs no answer: nobody waits for that.
 const TELL: Duration = Duration::from_secs(10);
+
+/// How long a server may take to end a session at the end: it forgets it by itself at last.
+const END: Duration = Duration::from_secs(2);
 
 /// How long connecting may take.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -76,8 +80,20 @@ struct Shared {
     /// Requests of the server that wait for theirs.
     questions: Mutex<Questions>,
     said: Mutex<Said>,
-    /// The server knows the connection no longer, or is given up.
+    /// The server knows the session no longer.
+    forgotten: Forgotten,
+    /// The server is given up.
     lost: CancellationToken,
+}
+
+/// Whether the server has said that it knows the session no longer.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Forgotten(Arc<AtomicBool>);
+
+impl Forgotten {
+    pub(super) fn is_so(&self) -> bool {
+        self.0.load(Ordering::SeqCst)
+    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -95,10 +111,16 @@ impl HttpTransport {
                 session: Mutex::default(),
                 asked: Mutex::default(),
                 questions: Mutex::default(),
+                forgotten: Forgotten::default(),
                 lost: CancellationToken::new(),
             }),
             incoming,
         }
+    }
+
+    /// Tells whether the session is over while the SDK has the transport.
+    pub(super) fn forgotten(&self) -> Forgotten {
+        self.shared.forgotten.clone()
     }
 }
 
@@ -145,7 +167,8 @@ impl Transport<RoleClient> for HttpTransport {
 
     async fn close(&mut self) -> io::Result<()> {
         self.shared.lost.cancel();
-        Ok(())
+        let ended = tokio::time::timeout(END, self.shared.end()).await;
+        ended.unwrap_or_else(|_elapsed| Err(io::ErrorKind::TimedOut.into()))
     }
 }
 
@@ -165,8 +188,8 @@ impl Shared {
         let response = self.post(message).await?;
         let (head, body) = response.into_parts();
         if head.status == StatusCode::NOT_FOUND && lock(&self.session).contains_key(SESSION) {
-            self.lost.cancel();
-            return Err(io::Error::other("the server has forgotten the session"));
+            self.forgotten.0.store(true, Ordering::SeqCst);
+            return Err(io::Error::other(NotSent::Session));
         }
         if let Some(session) = head.headers.get(SESSION) {
             lock(&self.session).insert(SESSION, session.clone());
@@ -195,18 +218,41 @@ impl Shared {
             .await
     }
 
+    /// Tells the server that the session is over, where there is one.
+    async fn end(&self) -> io::Result<()> {
+        if self.forgotten.is_so() || !lock(&self.session).contains_key(SESSION) {
+            return Ok(());
+        }
+        let response = self.send("DELETE", HeaderMap::new(), Bytes::new()).await?;
+        // A server need not let its clients end sessions.
+        tracing::debug!(server = self.target.name.name, status = %response.status(), "ended a session");
+        Ok(())
+    }
+
     async fn post(&self, message: &ClientJsonRpcMessage) -> io::Result<Response<ResponseBody>> {
-        let target = &self.target;
-        let permitted = target.egress.check("POST", &target.url);
-        let permitted = permitted.map_err(|_refusal| io::Error::other(NotSent::Url))?;
-        let mut headers = target.headers.clone();
-        headers.extend(lock(&self.session).clone());
+        let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         let both = HeaderValue::from_static("application/json, text/event-stream");
         headers.insert(ACCEPT, both);
         describe(message, &mut headers);
-        let body = Full::new(Bytes::from(serde_json::to_vec(message)?));
-        let body = body.map_err(|never| match never {}).boxed_unsync();
+        let body = Bytes::from(serde_json::to_vec(message)?);
+        self.send("POST", headers, body).await
+    }
+
+    /// Sends one request, with the headers of all and of the session.
+    async fn send(
+        &self,
+        method: &str,
+        own: HeaderMap,
+        body: Bytes,
+    ) -> io::Result<Response<ResponseBody>> {
+        let target = &self.target;
+        let permitted = target.egress.check(method, &target.url);
+        let permitted = permitted.map_err(|_refusal| io::Error::other(NotSent::Url))?;
+        let mut headers = target.headers.clone();
+        headers.extend(lock(&self.session).clone());
+        headers.extend(own);
+        let body = Full::new(body).map_err(|never| match never {});
         let message_bytes = u64::try_from(target.bounds.message_bytes).unwrap_or(u64::MAX);
         let bounds = Bounds {
             connect: CONNECT,
@@ -215,8 +261,10 @@ impl Shared {
             response_bytes: message_bytes.saturating_mul(EVENTS),
             header_bytes: Limits::DEFAULT.http_header_bytes,
         };
-        let sent = target.egress.send(permitted, headers, body, bounds).await;
-        sent.map_err(not_sent)
+        let sent = target
+            .egress
+            .send(permitted, headers, body.boxed_unsync(), bounds);
+        sent.await.map_err(not_sent)
     }
 
     /// Reads a body that is one message; none when it is too long.
