@@ -8,6 +8,7 @@ mod giving_up;
 mod http;
 mod in_process;
 mod invoking;
+mod kept;
 mod scripted;
 mod sdks;
 mod serving;

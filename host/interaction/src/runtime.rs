@@ -19,10 +19,11 @@ use tidegate_contract::{
     ToolDefinition, ToolOutcome, Value,
 };
 use tidegate_engine::{Admission, Claim, Engine, Need, Permit, ProgressSink, RunOn};
-use tidegate_sandbox::{Artifacts, Owner, Shelf};
+use tidegate_sandbox::Artifacts;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
+use crate::artifact::keep;
 use crate::audit::Audit;
 use crate::blocking::Blocking;
 use crate::bounds;
@@ -450,20 +451,13 @@ impl Runtime {
         run_on: RunOn,
     ) -> CallContext {
         let Caller { tenant, run, .. } = &options.caller;
-        let shelf = self.0.artifacts.as_ref().map(|artifacts| Shelf {
-            artifacts: artifacts.clone(),
-            owner: Owner {
-                tenant: tenant.clone(),
-                run: run.clone(),
-            },
-        });
         CallContext {
             tenant: tenant.clone(),
             run: run.clone(),
             permissions,
             cancel: options.cancel.clone(),
             deadline: bound.deadline,
-            shelf,
+            shelf: keep::shelf(self.0.artifacts.as_ref(), &options.caller),
             run_on,
             progress: options.progress.clone(),
         }

@@ -16,10 +16,22 @@ use tidegate_contract::text::{self, TextBuffer};
 use tidegate_contract::{
     CallError, Content, Failure, JsonObject, Part, Reference, ResultError, ToolOutcome, Value,
 };
-use tidegate_sandbox::Shelf;
 use tidegate_sandbox::artifacts::{ArtifactError, Kept};
+use tidegate_sandbox::{Artifacts, Owner, Shelf};
 
 use crate::bounds;
+use crate::caller::Caller;
+
+/// The store as a caller sees it.
+pub(crate) fn shelf(artifacts: Option<&Artifacts>, caller: &Caller) -> Option<Shelf> {
+    Some(Shelf {
+        artifacts: artifacts?.clone(),
+        owner: Owner {
+            tenant: caller.tenant.clone(),
+            run: caller.run.clone(),
+        },
+    })
+}
 
 /// Keeps what is over `result_bytes` of an outcome; a failure that names the limit where it can't be
 /// kept.

@@ -1,7 +1,8 @@
 //! One call of one server's tool: what the server said becomes a checked result (SPEC M3).
 //!
 //! A failure of the tool is a failed result and never prose that reads like success; what a server
-//! says about an error is shown only where it is fit for the public (SPEC C7).
+//! says about an error is shown only where it is fit for the public (SPEC C7). What is too large for a
+//! result, and bytes such as pictures, go to the store of artifacts where there is one (SPEC O3).
 
 use tidegate_contract::failure::host_failure;
 use tidegate_contract::json;
@@ -10,16 +11,24 @@ use tidegate_contract::{
     ResultError, Status, ToolCall, ToolOutcome, Value,
 };
 use tidegate_engine::digest;
+use tidegate_sandbox::Shelf;
 use tokio_util::sync::CancellationToken;
 
 use super::{McpBlob, McpError, McpToolResult, Server};
+use crate::artifact::keep;
 use crate::bounds;
 
-/// Calls the tool once.
+/// Blobs of one answer that go to the store; of the others there is the digest alone.
+const KEPT_BLOBS: usize = 64;
+
+/// The media type of bytes whose own one the server does not say.
+const BYTES: &str = "application/octet-stream";
+
+/// Calls the tool once. What is over `result_bytes` is kept on the shelf.
 pub(crate) async fn invoke(
     server: &Server,
     call: &ToolCall,
-    limits: &Limits,
+    (limits, shelf): (&Limits, Option<&Shelf>),
     cancel: &CancellationToken,
 ) -> Result<ExternalResult, CallError> {
     let nothing = JsonObject::new();
@@ -29,7 +38,7 @@ pub(crate) async fn invoke(
         .call_tool(call.name.as_str(), arguments, cancel)
         .await;
     let outcome = match answer {
-        Ok(result) => outcome(result),
+        Ok(result) => outcome(result, shelf).await?,
         Err(McpError::SecretInResult) => return Err(CallError::SecretInResult),
         Err(error) => {
             let shown = error.shown();
@@ -37,7 +46,7 @@ pub(crate) async fn invoke(
             failed(&error, limits)
         }
     };
-    let outcome = checked(outcome, limits);
+    let outcome = checked(outcome, limits, shelf).await?;
     Ok(ExternalResult::new(
         &call.id,
         source(&server.name, call),
@@ -50,7 +59,7 @@ pub(crate) fn source(server: &str, call: &ToolCall) -> String {
     format!("{server}:{}", call.name)
 }
 
-fn outcome(result: McpToolResult) -> ToolOutcome {
+async fn outcome(result: McpToolResult, shelf: Option<&Shelf>) -> Result<ToolOutcome, CallError> {
     let McpToolResult {
         mut content,
         structured_content,
@@ -60,7 +69,7 @@ fn outcome(result: McpToolResult) -> ToolOutcome {
         error,
     } = result;
     let mut references = references.unwrap_or_default();
-    references.extend(blobs.into_iter().map(kept));
+    references.extend(kept(blobs, shelf).await?);
     let error = error.map(read);
     let (status, error) = if is_error {
         (Status::Failed, Some(error.unwrap_or_else(no_details)))
@@ -71,14 +80,14 @@ fn outcome(result: McpToolResult) -> ToolOutcome {
         // Nothing is an answer too: observing says so in words.
         content = Some(Content::Text(String::new()));
     }
-    ToolOutcome {
+    Ok(ToolOutcome {
         status,
         content,
         structured_content,
         references: (!references.is_empty()).then_some(references),
         error,
         metadata: None,
-    }
+    })
 }
 
 /// The server's own error, where it is fit to be shown.
@@ -93,17 +102,50 @@ fn no_details() -> Failure {
     host_failure("MCP_TOOL_ERROR", message)
 }
 
-/// Bytes never stand in a result: a reference says what they were.
-fn kept(blob: McpBlob) -> Reference {
-    let digest = digest(&blob.bytes);
-    Reference {
-        uri: blob
-            .uri
-            .filter(|uri| !uri.trim().is_empty())
-            .unwrap_or_else(|| format!("urn:sha-256:{digest}")),
-        media_type: blob.media_type,
-        digest: Some(format!("sha-256:{digest}")),
+/// Bytes never stand in a result: references say where they are, and what they were.
+async fn kept(blobs: Vec<McpBlob>, shelf: Option<&Shelf>) -> Result<Vec<Reference>, CallError> {
+    if blobs.is_empty() {
+        return Ok(Vec::new());
     }
+    let shelf = shelf.cloned();
+    let keep = move || {
+        let place = |(at, blob)| {
+            let shelf = shelf.as_ref().filter(|_| at < KEPT_BLOBS);
+            places(blob, shelf)
+        };
+        blobs.into_iter().enumerate().flat_map(place).collect()
+    };
+    keep::aside(keep).await
+}
+
+/// The store's place, and the one that the server names; one of them at least.
+fn places(blob: McpBlob, shelf: Option<&Shelf>) -> Vec<Reference> {
+    let McpBlob {
+        uri,
+        media_type,
+        bytes,
+    } = blob;
+    let mut places = Vec::new();
+    if let Some(shelf) = shelf {
+        match shelf.put(media_type.as_deref().unwrap_or(BYTES), &bytes) {
+            Ok(kept) => places.push(Reference {
+                uri: kept.uri,
+                media_type: media_type.clone(),
+                digest: Some(kept.digest),
+            }),
+            Err(error) => tracing::warn!(%error, "bytes of an MCP server were not kept"),
+        }
+    }
+    let own = uri.filter(|uri| !uri.trim().is_empty());
+    if own.is_some() || places.is_empty() {
+        let digest = digest(&bytes);
+        places.push(Reference {
+            uri: own.unwrap_or_else(|| format!("urn:sha-256:{digest}")),
+            media_type,
+            digest: Some(format!("sha-256:{digest}")),
+        });
+    }
+    places
 }
 
 /// The result of a call without an answer.
@@ -142,22 +184,24 @@ fn failed(error: &McpError, limits: &Limits) -> ToolOutcome {
 }
 
 /// The server has acted, so what is wrong with its answer is a result as well.
-fn checked(outcome: ToolOutcome, limits: &Limits) -> ToolOutcome {
-    let bounds = bounds::of_result(limits);
-    match outcome.check(&bounds) {
-        Ok(()) => outcome,
+async fn checked(
+    outcome: ToolOutcome,
+    limits: &Limits,
+    shelf: Option<&Shelf>,
+) -> Result<ToolOutcome, CallError> {
+    let reason = match outcome.check(&bounds::of_result(limits)) {
+        Ok(()) => return Ok(outcome),
         Err(ResultError::Json(JsonError::TooLarge { .. })) => {
-            outcome.discard();
-            ToolOutcome::failed(Failure::result_too_large(limits.result_bytes))
+            match keep::what_is_over(outcome, *limits, shelf).await {
+                Err(CallError::InvalidResult { reason }) => reason,
+                end => return end,
+            }
         }
         Err(error) => {
-            tracing::warn!(%error, "an MCP server's result was refused");
             outcome.discard();
-            let refused = McpError::Protocol {
-                code: None,
-                reason: error.to_string(),
-            };
-            failed(&refused, limits)
+            error.to_string()
         }
-    }
+    };
+    tracing::warn!(reason, "an MCP server's result was refused");
+    Ok(failed(&McpError::Protocol { code: None, reason }, limits))
 }

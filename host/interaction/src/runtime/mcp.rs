@@ -7,6 +7,7 @@ use tidegate_contract::{CallError, ExternalResult, McpCapability, ToolCall, Tool
 
 use super::bound::Bound;
 use super::{InvokeOptions, Runtime};
+use crate::artifact::keep;
 use crate::mcp::{self, McpAnswer, McpRegistry, McpRequest};
 use crate::nodes::Node;
 
@@ -97,7 +98,8 @@ impl Runtime {
             let source = mcp::source(server.name(), call);
             Ok(ExternalResult::new(&call.id, source, outcome))
         };
-        let work = mcp::invoke(server, call, &limits, &options.cancel);
+        let shelf = keep::shelf(self.0.artifacts.as_ref(), &options.caller);
+        let work = mcp::invoke(server, call, (&limits, shelf.as_ref()), &options.cancel);
         bound.race(&options.cancel, work, cut).await
     }
 
