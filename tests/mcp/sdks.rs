@@ -1,13 +1,8 @@
 //! The official SDKs as clients of `tidegate mcp` and as servers for the registry.
-//!
-//! They are installed under the target folder by the first test that needs them, with pip and npm. A
-//! machine without them, or without a registry, is told so aloud and tests nothing here.
 
-use std::fs;
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::path::{Path, PathBuf};
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::OnceLock;
 
 use http::HeaderMap;
 use serde_json::{Value, json};
@@ -16,97 +11,27 @@ use tidegate_contract::{NetworkGrant, NetworkRule};
 use tidegate_mcp::{ConnectSettings, Era, HttpEndpoint, HttpServer, StdioServer};
 use tidegate_sandbox::ChildProgram;
 
+use super::installed::{inspector, node, printed, python};
 use super::scripted::{ask, over};
 use crate::support::{binary, root};
 
-/// The versions that these tests were written with.
-const PYTHON_SDK: &str = "mcp==2.3.0";
-const NODE_SDK: &str = "@modelcontextprotocol/sdk@1.32.2";
-
-fn folder(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
-}
-
-fn succeeds(command: &mut Command) -> bool {
-    let command = command
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
-    command.status().is_ok_and(|status| status.success())
-}
-
-/// Past the test harness, which shows what a passing test prints to nobody.
-fn aloud(line: &str) {
-    drop(writeln!(std::io::stderr(), "{line}"));
-}
-
-/// A Python with the SDK.
-fn python() -> Option<PathBuf> {
-    static PYTHON: OnceLock<Option<PathBuf>> = OnceLock::new();
-    let made = PYTHON.get_or_init(|| {
-        let folder = folder("mcp-python");
-        let python = folder.join("bin/python");
-        let has = || succeeds(Command::new(&python).args(["-c", "import mcp.client.client"]));
-        let install = || {
-            succeeds(Command::new("python3").args(["-m", "venv"]).arg(&folder))
-                && succeeds(Command::new(&python).args(["-m", "pip", "install", "-q", PYTHON_SDK]))
-        };
-        (has() || install()).then(|| python.clone())
-    });
-    if made.is_none() {
-        aloud("NOT TESTED: the Python SDK can't be installed with python3 and pip");
-    }
-    made.clone()
-}
-
-/// A folder in which node finds the SDK.
-fn node() -> Option<PathBuf> {
-    static NODE: OnceLock<Option<PathBuf>> = OnceLock::new();
-    let made = NODE.get_or_init(|| {
-        let folder = folder("mcp-node");
-        fs::create_dir_all(&folder).unwrap();
-        let installed = folder.join("node_modules/@modelcontextprotocol/sdk/package.json");
-        let install = || {
-            fs::write(folder.join("package.json"), r#"{"private": true}"#).unwrap();
-            let arguments = ["install", "--no-audit", "--no-fund", NODE_SDK];
-            succeeds(Command::new("npm").args(arguments).current_dir(&folder))
-        };
-        if !installed.is_file() && !install() {
-            return None;
-        }
-        // A module is looked for beside the file that asks for it.
-        let script = root().join("tests/mcp/peers/sdk_client.mjs");
-        fs::copy(script, folder.join("sdk_client.mjs")).unwrap();
-        Some(folder)
-    });
-    if made.is_none() {
-        aloud("NOT TESTED: the TypeScript SDK can't be installed with npm");
-    }
-    made.clone()
-}
+/// How the server is started.
+const SERVER: [&str; 7] = [
+    "mcp",
+    "--allow",
+    "tool=read_text",
+    "--allow",
+    "plugin=commands",
+    "--allow",
+    "tool=no_such_tool",
+];
 
 /// What a client script saw of `tidegate mcp`.
 fn seen_by(client: &mut Command) -> Value {
-    let server = [
-        "mcp",
-        "--allow",
-        "tool=read_text",
-        "--allow",
-        "plugin=commands",
-        "--allow",
-        "tool=no_such_tool",
-    ];
-    let output = client
-        .arg(binary())
-        .args(server)
-        .current_dir(root())
-        .output()
-        .unwrap();
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {stderr}"))
+    printed(client.arg(binary()).args(SERVER).current_dir(root()))
 }
 
-fn check_seen(seen: &Value) {
+pub(crate) fn check_seen(seen: &Value) {
     let mut tools: Vec<String> = serde_json::from_value(seen["tools"].clone()).unwrap();
     assert_eq!(tools.len(), 15, "{seen}");
     let listed = tools.clone();
@@ -138,9 +63,39 @@ fn m5_the_python_client_is_served_in_both_eras() {
 
 #[test]
 fn m5_the_typescript_client_is_served() {
-    let Some(folder) = node() else { return };
-    let seen = seen_by(Command::new("node").arg(folder.join("sdk_client.mjs")));
-    check_seen(&seen);
+    let Some(node) = node() else { return };
+    check_seen(&seen_by(&mut node.script("sdk_client.mjs")));
+}
+
+#[test]
+fn m5_the_second_typescript_client_is_served_in_both_eras() {
+    let Some(node) = node() else { return };
+    for mode in ["legacy", "auto", "2026-07-28"] {
+        let seen = seen_by(node.script("sdk_client_2.mjs").arg(mode));
+        check_seen(&seen);
+        let expected = if mode == "legacy" { "legacy" } else { "modern" };
+        assert_eq!(seen["era"], expected, "{mode}");
+    }
+}
+
+#[test]
+fn m5_the_inspector_is_served_in_both_eras() {
+    let Some(node) = node() else { return };
+    for era in ["legacy", "auto", "modern"] {
+        let ask = |more: &[&str]| {
+            let mut inspector = inspector(node);
+            inspector.arg(binary()).args(SERVER).args(more);
+            inspector.args(["--protocol-era", era]).current_dir(root());
+            printed(&mut inspector)
+        };
+        let listed = ask(&["--method", "tools/list"]);
+        assert_eq!(listed["tools"].as_array().unwrap().len(), 15, "{era}");
+        let path = ["--tool-arg", "path=rustfmt.toml"];
+        let call = ["--method", "tools/call", "--tool-name", "read_text"];
+        let read = ask(&[&call[..], &path].concat());
+        let text = read["content"][0]["text"].as_str().unwrap();
+        assert!(text.starts_with("max_width"), "{era}: {read}");
+    }
 }
 
 async fn check_server(runtime: &Runtime) {

@@ -1,5 +1,8 @@
 //! `POST /mcp`: the permitted tools for an MCP client over HTTP (SPEC M5, X7; CASES MC11).
 
+mod clients;
+mod conformance;
+
 use std::fs;
 
 use serde_json::{Value, json};

@@ -16,7 +16,7 @@ use rmcp::ErrorData;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, ErrorCode, Implementation, ListToolsResult,
-    PaginatedRequestParams, ServerCapabilities, ServerConfig,
+    PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::{RequestContext, RoleServer};
 use tidegate::{Caller, InvokeOptions, Runtime};
@@ -69,11 +69,17 @@ impl McpServer {
         }
     }
 
-    /// The caller whom the transport has told, or the settings' one.
-    fn caller(&self, context: &RequestContext<RoleServer>) -> Caller {
-        let parts = context.extensions.get::<http::request::Parts>();
-        let told = parts.and_then(|parts| parts.extensions.get::<Caller>());
-        told.unwrap_or(&self.settings.caller).clone()
+    /// The same server for a caller whom the transport has told.
+    fn called_by(&self, caller: Caller) -> Self {
+        let settings = ServerSettings {
+            caller,
+            messages: self.settings.messages,
+        };
+        Self {
+            runtime: self.runtime.clone(),
+            settings,
+            tasks: self.tasks.clone(),
+        }
     }
 
     async fn call(
@@ -93,7 +99,7 @@ impl McpServer {
         let _given_up = cancel.clone().drop_guard();
         let (progress, reports) = reporting::channel(&context);
         let options = InvokeOptions {
-            caller: self.caller(&context),
+            caller: self.settings.caller.clone(),
             cancel,
             progress,
             ..InvokeOptions::default()
@@ -150,10 +156,10 @@ impl ServerHandler for McpServer {
     async fn list_tools(
         &self,
         request: Option<PaginatedRequestParams>,
-        context: RequestContext<RoleServer>,
+        _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let cursor = request.and_then(|request| request.cursor);
-        let tools = self.runtime.tools_of(&self.caller(&context));
+        let tools = self.runtime.tools_of(&self.settings.caller);
         listing::page(tools, cursor.as_deref(), PAGE_TOOLS)
     }
 
@@ -163,5 +169,13 @@ impl ServerHandler for McpServer {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         self.call(request, context).await
+    }
+
+    /// What the SDK compares the headers of a call over HTTP with: parameters that the schema marks
+    /// with `x-mcp-header` (MCP 2026-07-28, streamable HTTP).
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        let mut tools = self.runtime.tools_of(&self.settings.caller).into_iter();
+        let definition = tools.find(|tool| tool.name.as_str() == name)?;
+        Some(listing::listed(definition))
     }
 }

@@ -34,7 +34,7 @@ pub(super) fn page(
     Ok(page)
 }
 
-fn listed(definition: ToolDefinition) -> Tool {
+pub(super) fn listed(definition: ToolDefinition) -> Tool {
     let ToolDefinition {
         name,
         description,

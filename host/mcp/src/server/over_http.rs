@@ -45,10 +45,17 @@ impl Default for HttpSettings {
     }
 }
 
+type Service = StreamableHttpService<McpServer, NeverSessionManager>;
+
 /// An MCP server over HTTP. Cloning gives another handle to the same one.
 #[derive(Clone)]
 pub struct McpHttpService {
-    service: StreamableHttpService<McpServer, NeverSessionManager>,
+    server: McpServer,
+    sessions: Arc<NeverSessionManager>,
+    /// Judges the head of each request.
+    judge: Service,
+    /// How a request is served whose head was judged.
+    config: StreamableHttpServerConfig,
     bounds: json::JsonBounds,
 }
 
@@ -70,20 +77,32 @@ impl McpServer {
         let bounds = self.settings.messages.json();
         let config = StreamableHttpServerConfig::default()
             .with_allowed_hosts(allowed_hosts)
-            .with_allowed_origins(allowed_origins)
-            .enforce_origin_validation()
             .with_legacy_session_mode(false)
             .with_json_response(true)
             .with_max_request_body_bytes(bounds.bytes)
             .with_cancellation_token(cancel);
-        let server = self.clone();
-        let service = StreamableHttpService::new(
-            move || Ok(server.clone()),
-            Arc::new(NeverSessionManager::default()),
+        let sessions = Arc::new(NeverSessionManager::default());
+        let judging = config
+            .clone()
+            .with_allowed_origins(allowed_origins)
+            .enforce_origin_validation();
+        McpHttpService {
+            server: self.clone(),
+            judge: service(self.clone(), &sessions, judging),
+            sessions,
             config,
-        );
-        McpHttpService { service, bounds }
+            bounds,
+        }
     }
+}
+
+fn service(
+    server: McpServer,
+    sessions: &Arc<NeverSessionManager>,
+    config: StreamableHttpServerConfig,
+) -> Service {
+    let make = move || Ok(server.clone());
+    StreamableHttpService::new(make, Arc::clone(sessions), config)
 }
 
 /// The body of an answer.
@@ -104,16 +123,17 @@ impl McpHttpService {
         let (head, body) = request.into_parts();
         if head.method != Method::POST {
             let request = Request::from_parts(head, Full::new(Bytes::new()));
-            return self.service.handle(request).await;
+            return self.judge.handle(request).await;
         }
         if let Some(refused) = self.refused(&head).await {
             return refused;
         }
-        if head.extensions.get::<Caller>().is_none() {
+        let Some(caller) = head.extensions.get::<Caller>() else {
             tracing::error!("a door for MCP does not say who calls");
             let reason = "the host does not know who calls";
             return refusal(StatusCode::INTERNAL_SERVER_ERROR, -32603, reason);
-        }
+        };
+        let server = self.server.called_by(caller.clone());
         let limit_bytes = self.bounds.bytes;
         let Ok(body) = Limited::new(body, limit_bytes).collect().await else {
             let reason = format!("the body can't be read, or is longer than {limit_bytes} bytes");
@@ -124,7 +144,7 @@ impl McpHttpService {
             Ok(message) => json::discard(message),
             Err(error) => return refusal(StatusCode::BAD_REQUEST, -32700, &error.to_string()),
         }
-        self.service
+        service(server, &self.sessions, self.config.clone())
             .handle(Request::from_parts(head, Full::new(body)))
             .await
     }
@@ -136,7 +156,7 @@ impl McpHttpService {
         *asked.method_mut() = Method::OPTIONS;
         asked.uri_mut().clone_from(&head.uri);
         asked.headers_mut().clone_from(&head.headers);
-        let answer = self.service.handle(asked).await;
+        let answer = self.judge.handle(asked).await;
         (answer.status() != StatusCode::METHOD_NOT_ALLOWED).then_some(answer)
     }
 }
