@@ -41,6 +41,11 @@ impl Scripted {
         client
     }
 
+    /// Gives one result more.
+    pub(super) fn gives(&mut self, result: McpToolResult) {
+        self.results.lock().unwrap().push_back(Ok(result));
+    }
+
     /// How often it was asked anything.
     pub(super) fn asked(&self) -> usize {
         self.asked.load(Ordering::SeqCst)
