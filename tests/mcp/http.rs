@@ -99,6 +99,82 @@ async fn m4_a_stateless_server_is_asked_with_the_headers_of_its_era() {
     assert_eq!(call(&runtime).await["content"], "stateless");
 }
 
+/// A stateless server with one tool, whose `region` it wants in a header as well.
+fn wanting_a_header() -> Server {
+    Server::start(|request| {
+        let message = body(request);
+        let id = message["id"].clone();
+        let result = match message["method"].as_str() {
+            Some("server/discover") => json!({
+                "resultType": "complete", "supportedVersions": ["2026-07-28"],
+                "capabilities": {"tools": {}}, "ttlMs": 0, "cacheScope": "private",
+            }),
+            Some("tools/list") => {
+                let region = json!({"type": "string", "x-mcp-header": "Region"});
+                let tool = |name: &str, property: &Value| {
+                    let schema = json!({"type": "object", "properties": {"region": property}});
+                    json!({"name": name, "inputSchema": schema})
+                };
+                let wrong = json!({"type": "array", "x-mcp-header": "Region"});
+                let tools = [tool("read", &region), tool("wrong", &wrong)];
+                json!({"tools": tools, "ttlMs": 0, "cacheScope": "private"})
+            }
+            _ if request.header("mcp-param-region") != Some("west") => {
+                let error = json!({"code": -32020, "message": "Mcp-Param-Region"});
+                let error = json!({"jsonrpc": "2.0", "id": id, "error": error}).to_string();
+                return Answer::raw(format!(
+                    "HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\n\
+                     Content-Length: {}\r\n\r\n{error}",
+                    error.len()
+                ));
+            }
+            _ => return Answer::json(&said(&id, "hello")),
+        };
+        Answer::json(&json!({"jsonrpc": "2.0", "id": id, "result": result}))
+    })
+}
+
+#[tokio::test]
+async fn m4_a_parameter_that_a_server_wants_in_a_header_is_there_too() {
+    let server = wanting_a_header();
+    let runtime = runtime(endpoint(&server.origin()), ConnectSettings::default());
+    let ask_for = async |region: &str| {
+        let asked = ask(&runtime, invoke("read", &json!({"region": region})));
+        asked.await.unwrap()["result"].take()
+    };
+    assert_eq!(ask_for("west").await["content"], "hello");
+    assert_eq!(ask_for("west").await["content"], "hello");
+    let failed = ask_for("east").await;
+    assert_eq!(failed["error"]["code"], "MCP_PROTOCOL_ERROR", "{failed}");
+    let asked: Vec<String> = server
+        .requests()
+        .iter()
+        .map(|request| request.header("mcp-method").unwrap().to_owned())
+        .collect();
+    let expected = [
+        "server/discover",
+        // Refused; then learned, and sent again; then known.
+        "tools/call",
+        "tools/list",
+        "tools/call",
+        "tools/call",
+        // Refused with the header: once more, and no more.
+        "tools/call",
+        "tools/list",
+        "tools/call",
+    ];
+    assert_eq!(asked, expected);
+    let found = ask(&runtime, json!({"operation": "discover"}))
+        .await
+        .unwrap();
+    let tools = found["capabilities"].as_array().unwrap();
+    assert_eq!(
+        tools.len(),
+        1,
+        "a tool that is marked wrongly is left out: {found}"
+    );
+}
+
 #[tokio::test]
 async fn ou08_events_are_taken_whole_and_the_answer_among_them_ends_the_call() {
     let server = legacy(|_, id| {

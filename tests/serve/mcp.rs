@@ -4,11 +4,13 @@ mod clients;
 mod conformance;
 
 use std::fs;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use super::client::{Answer, Request};
 use super::service::Service;
+use crate::support::root;
 
 fn post(service: &Service, token: &str, message: &Value) -> Answer {
     let request = Request::post("/mcp")
@@ -65,4 +67,59 @@ fn mc11_only_a_tokens_holder_under_a_known_host_is_served() {
     service
         .send(&Request::get("/mcp").bearer(&token))
         .is(405, "METHOD_NOT_ALLOWED");
+}
+
+/// A call of the tool that never ends, in an era.
+fn spinning(token: &str, version: &str) -> Request {
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": version,
+        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let mut params = json!({"name": "spin", "arguments": {}});
+    let mut request = Request::post("/mcp")
+        .bearer(token)
+        .field("Accept", "application/json, text/event-stream")
+        .field("MCP-Protocol-Version", version);
+    if version == "2026-07-28" {
+        params["_meta"] = meta;
+        request = request.field("Mcp-Method", "tools/call");
+        request = request.field("Mcp-Name", "spin");
+    }
+    request.json(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}))
+}
+
+#[test]
+fn x3_a_client_over_http_that_goes_away_cancels_its_call_in_both_eras() {
+    let plugin = root().join("guests/dist/misbehave.wasm");
+    let plugin = plugin.canonicalize().unwrap();
+    let folder = tempfile::TempDir::new().unwrap();
+    let audit = folder.path().join("audit");
+    let mut options = vec!["--plugin", plugin.to_str().unwrap(), "--allow", "tool=spin"];
+    options.extend([
+        "--limit",
+        "cpu_ms=3600000",
+        "--limit",
+        "deadline_ms=3600000",
+    ]);
+    options.extend(["--audit", audit.to_str().unwrap()]);
+    let service = Service::start(&options);
+    let wait_for = |what: &str, times: usize| {
+        let start = Instant::now();
+        loop {
+            let text = fs::read_to_string(&audit).unwrap_or_default();
+            if text.matches(what).count() == times {
+                return;
+            }
+            assert!(start.elapsed() < Duration::from_mins(1), "{what}: {text}");
+            std::thread::yield_now();
+        }
+    };
+    for (at, version) in ["2025-11-25", "2026-07-28"].into_iter().enumerate() {
+        let mut connection = service.connect();
+        connection.start(&spinning(&service.token(), version));
+        wait_for("\"permission\"", at + 1);
+        drop(connection);
+        wait_for("CANCELLED", at + 1);
+    }
 }

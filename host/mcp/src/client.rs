@@ -1,6 +1,6 @@
 //! A connected server as the registry's port: the SDK's answers become the neutral ones.
 
-mod base64;
+pub(crate) mod base64;
 mod content;
 
 use std::io;

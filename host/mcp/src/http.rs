@@ -4,11 +4,13 @@
 //! address that the server names is opened. Deliberately absent: the standing GET stream, since the
 //! host answers no question of a server, and OAuth.
 //!
-//! A server that says by 404 that it knows a session no longer has taken nothing of the request, so that
-//! one request is sent again, once, in a new session. Nothing else is ever sent twice.
+//! A server that says by 404 that it knows a session no longer, or by the protocol's error that it misses
+//! a header, has taken nothing of the request. That request is sent again, once: in a new session, or
+//! with the headers that the list of tools tells of. Nothing else is ever sent twice.
 
 mod events;
 mod exchange;
+mod marked;
 
 use std::sync::Arc;
 
@@ -27,6 +29,12 @@ use crate::said::PeerName;
 
 pub(crate) use exchange::Target;
 use exchange::{Forgotten, HttpTransport};
+
+/// The protocol's error for a request whose headers are not what its body says (MCP 2026-07-28).
+const HEADER_MISMATCH: i64 = -32_020;
+
+/// Pages that are asked for what they say of headers.
+const PAGES: usize = 100;
 
 /// What is sent to a server with each request.
 #[derive(Debug)]
@@ -122,6 +130,19 @@ impl HttpServer {
         }
     }
 
+    /// Goes through the list of tools, for what it says of headers.
+    async fn learn(&self, cancel: &CancellationToken) -> Result<(), McpError> {
+        let mut cursor = None;
+        for _ in 0..PAGES {
+            let page = self.list_tools(cursor.as_deref(), cancel).await?;
+            if page.next_cursor.is_none() {
+                break;
+            }
+            cursor = page.next_cursor;
+        }
+        Ok(())
+    }
+
     async fn live(&self, cancel: &CancellationToken) -> Result<Arc<Live<Forgotten>>, McpError> {
         let ConnectSettings { start_ms, era, .. } = self.0.settings;
         let make = link::within(start_ms, era, |era| self.0.connect(era));
@@ -162,6 +183,13 @@ impl McpClient for HttpServer {
         let ask = move |peer: Peer<RoleClient>| async move {
             client::call_tool(&peer, (name, arguments), cancel).await
         };
-        Box::pin(self.ask(cancel, ask))
+        Box::pin(async move {
+            let answer = self.ask(cancel, ask).await;
+            let wants_headers = matches!(&answer, Err(McpError::Protocol { code: Some(code), .. }) if *code == HEADER_MISMATCH);
+            if !wants_headers || self.learn(cancel).await.is_err() {
+                return answer;
+            }
+            self.ask(cancel, ask).await
+        })
     }
 }

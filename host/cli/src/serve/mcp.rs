@@ -1,7 +1,7 @@
 //! `POST /mcp`: the permitted tools for an MCP client, as `POST /v1/calls` makes one call (SPEC M5).
 //!
-//! Each message stands for itself; the answer is JSON. Deliberately absent: sessions, and a stream that
-//! the server speaks on by itself.
+//! Each message stands for itself; the answer is JSON, or events where progress comes before it.
+//! Deliberately absent: sessions, and a stream that the server speaks on by itself.
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
-//! Bytes from base64 (RFC 4648 section 4), as the protocol writes images and sounds.
+//! Base64 (RFC 4648 section 4), as the protocol writes images, sounds and what no header can hold.
 
 /// The bytes of a text; none when it is no base64. White space in it and missing padding are taken.
-pub(super) fn decode(text: &str) -> Option<Vec<u8>> {
+pub(crate) fn decode(text: &str) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
     let (mut bits, mut held) = (0_u32, 0_u32);
     let mut letters = 0_usize;
@@ -20,6 +20,30 @@ pub(super) fn decode(text: &str) -> Option<Vec<u8>> {
     (letters % 4 != 1).then_some(bytes)
 }
 
+/// Bytes as a text, with its padding.
+pub(crate) fn encode(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for three in bytes.chunks(3) {
+        let mut bits = [0; 4];
+        for (to, from) in bits.iter_mut().skip(1).zip(three) {
+            *to = *from;
+        }
+        let bits = u32::from_be_bytes(bits);
+        let letters = [18, 12, 6, 0].map(|shift| letter(bits >> shift));
+        let (whole, padding) = (three.len() + 1, 3 - three.len());
+        text.extend(letters.into_iter().take(whole));
+        text.extend(std::iter::repeat_n('=', padding));
+    }
+    text
+}
+
+/// The letter of the lowest six bits.
+fn letter(bits: u32) -> char {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let at = usize::try_from(bits & 63).unwrap_or_default();
+    char::from(LETTERS.get(at).copied().unwrap_or(b'='))
+}
+
 fn digit(letter: u8) -> Option<u8> {
     Some(match letter {
         b'A'..=b'Z' => letter - b'A',
@@ -33,10 +57,10 @@ fn digit(letter: u8) -> Option<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::decode;
+    use super::{decode, encode};
 
     #[test]
-    fn the_examples_of_the_standard_decode() {
+    fn the_examples_of_the_standard_decode_and_encode() {
         let examples = [
             ("", ""),
             ("Zg==", "f"),
@@ -52,6 +76,10 @@ mod tests {
             assert_eq!(decode(text).as_deref(), Some(bytes.as_bytes()), "{text}");
         }
         assert_eq!(decode("//79").as_deref(), Some(&[0xff, 0xfe, 0xfd][..]));
+        for (text, bytes) in &examples[..7] {
+            assert_eq!(encode(bytes.as_bytes()), *text, "{bytes}");
+        }
+        assert_eq!(encode(&[0xff, 0xfe, 0xfd]), "//79");
         for wrong in ["Z", "Zm9vY", "Zm-v", "Z=9v", "é"] {
             assert_eq!(decode(wrong), None, "{wrong}");
         }

@@ -23,6 +23,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::events::{Events, TooLong};
+use super::marked::Marked;
 use crate::error::NotSent;
 use crate::frame::{self, Broken, Fault, MessageBounds};
 use crate::lines;
@@ -75,6 +76,8 @@ struct Shared {
     taken: mpsc::Sender<ServerJsonRpcMessage>,
     /// What the server called this connection, and the version that was agreed on.
     session: Mutex<HeaderMap>,
+    /// Parameters that belong in headers.
+    marked: Mutex<Marked>,
     /// Requests that wait for their answer.
     asked: Mutex<HashMap<RequestId, CancellationToken>>,
     /// Requests of the server that wait for theirs.
@@ -109,6 +112,7 @@ impl HttpTransport {
                 target,
                 taken,
                 session: Mutex::default(),
+                marked: Mutex::default(),
                 asked: Mutex::default(),
                 questions: Mutex::default(),
                 forgotten: Forgotten::default(),
@@ -234,7 +238,7 @@ impl Shared {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         let both = HeaderValue::from_static("application/json, text/event-stream");
         headers.insert(ACCEPT, both);
-        describe(message, &mut headers);
+        describe(message, &lock(&self.marked), &mut headers);
         let body = Bytes::from(serde_json::to_vec(message)?);
         self.send("POST", headers, body).await
     }
@@ -336,7 +340,12 @@ impl Shared {
                 error.id = Some(id.clone());
                 (JsonRpcMessage::Error(error), true)
             }
-            JsonRpcMessage::Response(response) => {
+            JsonRpcMessage::Response(mut response) => {
+                if let ServerResult::ListToolsResult(page) = &mut response.result
+                    && !lock(&self.session).contains_key(VERSION)
+                {
+                    lock(&self.marked).learn(&mut page.tools);
+                }
                 let answers = response.id.to_string() == id.to_string();
                 if let ServerResult::InitializeResult(agreed) = &response.result
                     && let Ok(version) = HeaderValue::from_str(agreed.protocol_version.as_str())
@@ -384,7 +393,7 @@ impl Shared {
 }
 
 /// The headers that say what a message is, which servers of the stateless era compare with it.
-fn describe(message: &ClientJsonRpcMessage, headers: &mut HeaderMap) {
+fn describe(message: &ClientJsonRpcMessage, marked: &Marked, headers: &mut HeaderMap) {
     let JsonRpcMessage::Request(request) = message else {
         return;
     };
@@ -400,10 +409,11 @@ fn describe(message: &ClientJsonRpcMessage, headers: &mut HeaderMap) {
     if let Ok(method) = HeaderValue::from_str(request.request.method()) {
         headers.insert(METHOD, method);
     }
-    if let ClientRequest::CallToolRequest(call) = &request.request
-        && let Ok(name) = HeaderValue::from_str(&call.params.name)
-    {
-        headers.insert(NAME, name);
+    if let ClientRequest::CallToolRequest(call) = &request.request {
+        if let Ok(name) = HeaderValue::from_str(&call.params.name) {
+            headers.insert(NAME, name);
+        }
+        headers.extend(marked.headers(&call.params));
     }
 }
 

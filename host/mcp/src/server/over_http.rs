@@ -1,8 +1,9 @@
 //! Serving over HTTP (streamable HTTP), as a service that a door mounts.
 //!
-//! Each request stands for itself: there are no sessions, and answers are JSON. Who calls is told by
-//! the door: a [`Caller`] in the extensions of the request. A request from a page of another origin, or
-//! under another host's name, is refused before anything of its body is read (CASES MC11).
+//! Each request stands for itself: there are no sessions, and answers are JSON, or events where progress
+//! is told before them. Who calls is told by the door: a [`Caller`] in the extensions of the request. A
+//! request from a page of another origin, or under another host's name, is refused before anything of
+//! its body is read (CASES MC11).
 
 use std::convert::Infallible;
 use std::fmt::Display;
