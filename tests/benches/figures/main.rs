@@ -13,9 +13,11 @@
     reason = "a benchmark stops at the first thing that is not as it should be, and prints"
 )]
 
+mod act;
 mod commands;
 mod ends;
 mod floor;
+mod mcp_stdio;
 mod memory;
 mod network;
 mod ours;
@@ -68,10 +70,11 @@ fn main() -> ExitCode {
         loading(&bytes);
         memory::memory(&bytes);
     }
-    let sections: [(&str, &dyn Fn()); 5] = [
+    let sections: [(&str, &dyn Fn()); 6] = [
         ("start", &|| start::start(&bytes)),
         ("network", &network::network),
         ("serve", &serve::serve),
+        ("mcp_stdio", &mcp_stdio::mcp_stdio),
         ("commands", &commands::commands),
         ("ends", &ends::ends),
     ];
