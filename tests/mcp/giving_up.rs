@@ -4,9 +4,11 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use tidegate::{InvokeOptions, Node};
+use tidegate::{InvokeOptions, McpRegistry, McpSettings, Node};
+use tidegate_contract::Limits;
 use tidegate_mcp::ConnectSettings;
 
+use super::scripted::over;
 use super::stdio::{call, input, lives, peer, plain, resident_kib, runtime};
 
 #[tokio::test]
@@ -25,7 +27,19 @@ async fn mc05_a_server_that_asks_without_reading_is_given_up() {
 
 #[tokio::test]
 async fn mc05_a_server_that_stops_reading_is_given_up() {
-    let (_server, runtime) = plain();
+    let server = peer(&[], &[], ConnectSettings::default());
+    // The call that nobody hears waits for the end of the connection, not for its own deadline.
+    let limits = Limits {
+        deadline_ms: Limits::MAXIMUM.deadline_ms,
+        ..Limits::default()
+    };
+    let servers = McpRegistry::new(McpSettings {
+        limits,
+        ..McpSettings::default()
+    })
+    .unwrap();
+    drop(servers.register("files", server.clone()).unwrap());
+    let runtime = over(&servers, &["mcp=files"]);
     lives(&runtime).await;
     let deaf = tokio::spawn({
         let runtime = runtime.clone();
@@ -35,7 +49,7 @@ async fn mc05_a_server_that_stops_reading_is_given_up() {
     let mut given_up = 0;
     // Each call is given up by its caller, and would leave its line behind.
     while !deaf.is_finished() {
-        assert!(given_up < 200, "the server is not given up");
+        assert!(given_up < 2_000, "the server is not given up");
         given_up += 1;
         let options = InvokeOptions {
             deadline_ms: Some(1),
