@@ -176,6 +176,22 @@ async fn m4_a_parameter_that_a_server_wants_in_a_header_is_there_too() {
 }
 
 #[tokio::test]
+async fn m4_a_server_of_the_era_before_may_mean_anything_by_the_same_number() {
+    let server = legacy(|_, id| {
+        let error = json!({"code": -32020, "message": "done, and then failed"});
+        Answer::json(&json!({"jsonrpc": "2.0", "id": id, "error": error}))
+    });
+    let runtime = runtime(endpoint(&server.origin()), ConnectSettings::default());
+    let failed = call(&runtime).await;
+    assert_eq!(failed["error"]["code"], "MCP_PROTOCOL_ERROR", "{failed}");
+    let requests = server.requests();
+    let calls = requests
+        .iter()
+        .filter(|request| body(request)["method"] == "tools/call");
+    assert_eq!(calls.count(), 1, "it is not sent again");
+}
+
+#[tokio::test]
 async fn ou08_events_are_taken_whole_and_the_answer_among_them_ends_the_call() {
     let server = legacy(|_, id| {
         let note = json!({"jsonrpc": "2.0", "method": "notifications/message",

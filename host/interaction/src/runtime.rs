@@ -255,7 +255,7 @@ impl Runtime {
             }
             Node::ActMcp => {
                 let request = self.mcp_input(input, &bounds)?;
-                nodes::output(&self.act_mcp(request, options).await?)
+                nodes::output(&self.mcp_node(request, options).await?)
             }
         }
     }

@@ -28,7 +28,7 @@ use crate::link::{self, ConnectSettings, Link, Live};
 use crate::said::PeerName;
 
 pub(crate) use exchange::Target;
-use exchange::{Forgotten, HttpTransport};
+use exchange::{HttpTransport, View};
 
 /// The protocol's error for a request whose headers are not what its body says (MCP 2026-07-28).
 const HEADER_MISMATCH: i64 = -32_020;
@@ -58,8 +58,7 @@ pub struct HttpServer(Arc<Inner>);
 struct Inner {
     target: Arc<Target>,
     settings: ConnectSettings,
-    /// Each connection with whether its session is forgotten.
-    link: Link<Forgotten>,
+    link: Link<View>,
 }
 
 impl HttpServer {
@@ -117,7 +116,7 @@ impl HttpServer {
     {
         let live = self.live(cancel).await?;
         let answer = ask(live.connection.peer()).await;
-        if !live.carrier.is_so() {
+        if !live.carrier.is_forgotten() {
             return answer;
         }
         self.0.link.give_up(&live).await;
@@ -130,20 +129,22 @@ impl HttpServer {
         }
     }
 
-    /// Goes through the list of tools, for what it says of headers.
-    async fn learn(&self, cancel: &CancellationToken) -> Result<(), McpError> {
+    /// Goes through the list of tools for what it says of headers: whether it wants some for a tool. A
+    /// server of the era before never does.
+    async fn wants_headers(&self, tool: &str, cancel: &CancellationToken) -> bool {
         let mut cursor = None;
         for _ in 0..PAGES {
-            let page = self.list_tools(cursor.as_deref(), cancel).await?;
-            if page.next_cursor.is_none() {
-                break;
+            match self.list_tools(cursor.as_deref(), cancel).await {
+                Ok(page) if page.next_cursor.is_some() => cursor = page.next_cursor,
+                Ok(_last) => break,
+                Err(_error) => return false,
             }
-            cursor = page.next_cursor;
         }
-        Ok(())
+        let live = self.live(cancel).await;
+        live.is_ok_and(|live| live.carrier.marks(tool))
     }
 
-    async fn live(&self, cancel: &CancellationToken) -> Result<Arc<Live<Forgotten>>, McpError> {
+    async fn live(&self, cancel: &CancellationToken) -> Result<Arc<Live<View>>, McpError> {
         let ConnectSettings { start_ms, era, .. } = self.0.settings;
         let make = link::within(start_ms, era, |era| self.0.connect(era));
         self.0.link.live(make, cancel).await
@@ -151,9 +152,9 @@ impl HttpServer {
 }
 
 impl Inner {
-    async fn connect(&self, era: Era) -> Result<Live<Forgotten>, String> {
+    async fn connect(&self, era: Era) -> Result<Live<View>, String> {
         let transport = HttpTransport::new(Arc::clone(&self.target));
-        let carrier = transport.forgotten();
+        let carrier = transport.view();
         let connection = Connection::open(transport, era).await?;
         Ok(Live {
             connection,
@@ -185,11 +186,13 @@ impl McpClient for HttpServer {
         };
         Box::pin(async move {
             let answer = self.ask(cancel, ask).await;
-            let wants_headers = matches!(&answer, Err(McpError::Protocol { code: Some(code), .. }) if *code == HEADER_MISMATCH);
-            if !wants_headers || self.learn(cancel).await.is_err() {
-                return answer;
+            match answer {
+                Err(McpError::Protocol {
+                    code: Some(HEADER_MISMATCH),
+                    ..
+                }) if self.wants_headers(name, cancel).await => self.ask(cancel, ask).await,
+                answer => answer,
             }
-            self.ask(cancel, ask).await
         })
     }
 }

@@ -10,6 +10,7 @@ use super::{InvokeOptions, Runtime};
 use crate::artifact::keep;
 use crate::mcp::{self, McpAnswer, McpRegistry, McpRequest};
 use crate::nodes::Node;
+use crate::tool::BoxFuture;
 
 impl Runtime {
     /// Lists the tools of MCP servers, or calls one of them.
@@ -30,6 +31,16 @@ impl Runtime {
                 result: Box::new(self.mcp_invoke(&server, call, options).await?),
             },
         })
+    }
+
+    /// The same as a node. It has a place of its own: flows nest what holds the work of a node, and
+    /// this is the largest.
+    pub(super) fn mcp_node(
+        &self,
+        request: McpRequest,
+        options: InvokeOptions,
+    ) -> BoxFuture<'_, Result<McpAnswer, CallError>> {
+        Box::pin(self.act_mcp(request, options))
     }
 
     /// The tools of one MCP server, or of each that is registered.

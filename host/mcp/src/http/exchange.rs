@@ -84,18 +84,24 @@ struct Shared {
     questions: Mutex<Questions>,
     said: Mutex<Said>,
     /// The server knows the session no longer.
-    forgotten: Forgotten,
+    forgotten: AtomicBool,
     /// The server is given up.
     lost: CancellationToken,
 }
 
-/// Whether the server has said that it knows the session no longer.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Forgotten(Arc<AtomicBool>);
+/// What is known of a connection while the SDK has its transport.
+#[derive(Debug)]
+pub(super) struct View(Arc<Shared>);
 
-impl Forgotten {
-    pub(super) fn is_so(&self) -> bool {
-        self.0.load(Ordering::SeqCst)
+impl View {
+    /// Whether the server has said that it knows the session no longer.
+    pub(super) fn is_forgotten(&self) -> bool {
+        self.0.forgotten.load(Ordering::SeqCst)
+    }
+
+    /// Whether the server is known to want parameters of a tool in headers.
+    pub(super) fn marks(&self, tool: &str) -> bool {
+        lock(&self.0.marked).has(tool)
     }
 }
 
@@ -115,16 +121,15 @@ impl HttpTransport {
                 marked: Mutex::default(),
                 asked: Mutex::default(),
                 questions: Mutex::default(),
-                forgotten: Forgotten::default(),
+                forgotten: AtomicBool::new(false),
                 lost: CancellationToken::new(),
             }),
             incoming,
         }
     }
 
-    /// Tells whether the session is over while the SDK has the transport.
-    pub(super) fn forgotten(&self) -> Forgotten {
-        self.shared.forgotten.clone()
+    pub(super) fn view(&self) -> View {
+        View(Arc::clone(&self.shared))
     }
 }
 
@@ -192,7 +197,7 @@ impl Shared {
         let response = self.post(message).await?;
         let (head, body) = response.into_parts();
         if head.status == StatusCode::NOT_FOUND && lock(&self.session).contains_key(SESSION) {
-            self.forgotten.0.store(true, Ordering::SeqCst);
+            self.forgotten.store(true, Ordering::SeqCst);
             return Err(io::Error::other(NotSent::Session));
         }
         if let Some(session) = head.headers.get(SESSION) {
@@ -224,7 +229,7 @@ impl Shared {
 
     /// Tells the server that the session is over, where there is one.
     async fn end(&self) -> io::Result<()> {
-        if self.forgotten.is_so() || !lock(&self.session).contains_key(SESSION) {
+        if self.forgotten.load(Ordering::SeqCst) || !lock(&self.session).contains_key(SESSION) {
             return Ok(());
         }
         let response = self.send("DELETE", HeaderMap::new(), Bytes::new()).await?;

@@ -57,6 +57,10 @@ impl Marked {
         });
     }
 
+    pub(super) fn has(&self, tool: &str) -> bool {
+        self.0.contains_key(tool)
+    }
+
     /// The headers of a call. A parameter that is absent or null has none.
     pub(super) fn headers(&self, call: &CallToolRequestParams) -> Vec<(HeaderName, HeaderValue)> {
         let (Some(parameters), Some(arguments)) = (self.0.get(call.name.as_ref()), &call.arguments)
