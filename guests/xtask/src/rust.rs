@@ -19,7 +19,7 @@ const MANIFEST: &str = "guests/rust/Cargo.toml";
 /// The packages of guests that have tests of their own.
 const TESTED: [&str; 8] = [
     "commands",
-    "delivery",
+    "tidegate-plugin",
     "exchange",
     "file",
     "outline",

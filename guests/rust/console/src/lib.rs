@@ -4,25 +4,23 @@
 //! taken: the host puts out whole lines at a flush, and refuses the write of a line that is too
 //! long for it. Deliberately absent: colours, pretty printing, dropping repeats.
 
-use delivery::{Delivery, Receipt, Sink};
+use tidegate_plugin::{Delivery, Receipt, Sink};
 use wasip2::cli::stdout::get_stdout;
 use wasip2::io::streams::{OutputStream, StreamError};
 
 struct Console;
 
-delivery::export!(Console);
+tidegate_plugin::export_sink!(Console);
 
 impl Sink for Console {
     fn deliver(delivery: Delivery) -> Receipt {
-        let mut line = delivery::object(&delivery);
+        let mut line = delivery.to_json();
         line.push('\n');
         match write_line(&get_stdout(), line.as_bytes()) {
-            Ok(()) => delivery::accepted(delivery, None),
-            Err(_closed_or_refused) => delivery::rejected(
-                delivery,
-                "CONSOLE_REJECTED",
-                "the console did not take the message",
-            ),
+            Ok(()) => delivery.accepted(None),
+            Err(_closed_or_refused) => {
+                delivery.rejected("CONSOLE_REJECTED", "the console did not take the message")
+            }
         }
     }
 }

@@ -4,7 +4,7 @@
 //! earlier writer left torn stays as it is: the record then starts with a newline. Deliberately
 //! absent: rotating, locking, dropping repeats, making folders.
 
-use delivery::{Delivery, Receipt, Sink};
+use tidegate_plugin::{Delivery, Receipt, Sink, context};
 
 use crate::append::Fault;
 
@@ -14,18 +14,18 @@ mod settings;
 
 struct File;
 
-delivery::export!(File);
+tidegate_plugin::export_sink!(File);
 
 impl Sink for File {
     fn deliver(delivery: Delivery) -> Receipt {
-        let path = match settings::path(&delivery::config()) {
+        let path = match settings::path(&context::config()) {
             Ok(path) => path,
-            Err(reason) => return delivery::rejected(delivery, "CONFIG_INVALID", &reason),
+            Err(reason) => return delivery.rejected("CONFIG_INVALID", &reason),
         };
-        match append::append(&path, &delivery::object(&delivery)) {
-            Ok(()) => delivery::accepted(delivery, None),
-            Err(Fault::Before(reason)) => delivery::rejected(delivery, "FILE_REJECTED", reason),
-            Err(Fault::After(reason)) => delivery::unknown(delivery, reason),
+        match append::append(&path, &delivery.to_json()) {
+            Ok(()) => delivery.accepted(None),
+            Err(Fault::Before(reason)) => delivery.rejected("FILE_REJECTED", reason),
+            Err(Fault::After(reason)) => delivery.unknown(reason),
         }
     }
 }

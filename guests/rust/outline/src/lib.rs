@@ -8,12 +8,9 @@
 use std::fs::File;
 use std::io::{ErrorKind, Read as _};
 
-use bindings::exports::tidegate::plugin::worker::{Guest, Invocation};
-use bindings::tidegate::plugin::parts;
-use bindings::tidegate::plugin::types::Failure;
-use serde_json::{Value, json};
+use tidegate_plugin::serde_json::{Value, json};
+use tidegate_plugin::{Failure, Invocation, Retryable, Worker, stage};
 
-mod bindings;
 mod headings;
 
 /// The part that is staged.
@@ -24,26 +21,25 @@ const DOCUMENT_BYTES: u64 = 8 * 1024 * 1024;
 
 struct Outline;
 
-bindings::export!(Outline with_types_in bindings);
+tidegate_plugin::export_worker!(Outline);
 
-impl Guest for Outline {
-    fn run(invocation: Invocation) -> Result<String, Failure> {
+impl Worker for Outline {
+    fn run(invocation: Invocation) -> Result<Value, Failure> {
         let path = document(&invocation)?;
         let headings = headings::of(&read(&path)?);
-        parts::stage(PART, headings::outline(&headings).as_bytes())?;
-        let value = json!({
+        stage(PART, &headings::outline(&headings))?;
+        Ok(json!({
             "document": path,
             "headings": headings.len(),
             "title": headings.first().map(|heading| &heading.text),
-        });
-        Ok(value.to_string())
+        }))
     }
 }
 
 /// The document's path, relative to the workspace.
 fn document(invocation: &Invocation) -> Result<String, Failure> {
-    let context: Value = serde_json::from_str(&invocation.context).unwrap_or_default();
-    let named = context.get("document").and_then(Value::as_str);
+    let known = invocation.known();
+    let named = known.get("document").and_then(Value::as_str);
     match named.unwrap_or(&invocation.prompt).trim() {
         "" => Err(failure(
             "NO_DOCUMENT",
@@ -82,9 +78,5 @@ fn why(error: &std::io::Error) -> Failure {
 }
 
 fn failure(code: &str, message: &str) -> Failure {
-    Failure {
-        code: code.to_owned(),
-        message: message.to_owned(),
-        retryable: Some(false),
-    }
+    Failure::new(code, message).retryable(Retryable::Never)
 }

@@ -8,72 +8,57 @@ use std::fs::{self, File};
 use std::io::{ErrorKind, Read as _};
 use std::path::Path;
 
-use bindings::exports::tidegate::plugin::tools::{Guest, Problem};
-use bindings::tidegate::plugin::types::{
-    Content, Effect, Failure, Outcome, Status, ToolCall, ToolDefinition,
-};
-use serde_json::Value;
-
-mod bindings;
-
-/// The name of the one tool.
-const NAME: &str = "read_text";
+use tidegate_plugin::schemars::JsonSchema;
+use tidegate_plugin::serde::Deserialize;
+use tidegate_plugin::{Effect, Entry, Failure, Outcome, Problem, Tool, Tools};
 
 /// The longest file that is read, in bytes: the host takes 1 MiB of result, and this leaves 24 KiB
 /// of it for what surrounds the text and for characters that JSON escapes.
 const MAX_FILE_BYTES: u64 = 1_024_000;
 
-const INPUT_SCHEMA: &str = r#"{
-  "type": "object",
-  "properties": {
-    "path": {
-      "type": "string",
-      "minLength": 1,
-      "description": "Path of the file, relative to the workspace"
-    }
-  },
-  "required": ["path"],
-  "additionalProperties": false
-}"#;
+/// What the tool takes.
+#[derive(Deserialize, JsonSchema)]
+#[serde(crate = "tidegate_plugin::serde", deny_unknown_fields)]
+#[schemars(crate = "tidegate_plugin::schemars")]
+struct Arguments {
+    /// Path of the file, relative to the workspace
+    #[schemars(length(min = 1))]
+    path: String,
+}
 
 struct ReadText;
 
-bindings::export!(ReadText with_types_in bindings);
+impl Tool for ReadText {
+    type Arguments = Arguments;
 
-impl Guest for ReadText {
-    fn definitions() -> Vec<ToolDefinition> {
-        vec![ToolDefinition {
-            name: NAME.to_owned(),
-            description: Some(
-                "Reads one text file of the workspace and returns its whole text. The file must \
-                 be UTF-8 and at most 1,024,000 bytes long."
-                    .to_owned(),
-            ),
-            input_schema: INPUT_SCHEMA.to_owned(),
-            output_schema: None,
-            effects: vec![Effect::Read],
-            requires_approval: false,
-        }]
-    }
+    const NAME: &'static str = "read_text";
 
-    fn validate(name: String, arguments: String) -> Result<(), Vec<Problem>> {
-        if name != NAME {
-            return Err(vec![problem("", "this plugin has no tool of that name")]);
-        }
-        path_of(&arguments)
-            .map(drop)
-            .map_err(|problem| vec![problem])
-    }
+    const DESCRIPTION: &'static str = "Reads one text file of the workspace and returns its whole text. The file must \
+         be UTF-8 and at most 1,024,000 bytes long.";
 
-    fn execute(call: ToolCall) -> Outcome {
-        if call.name != NAME {
-            return failed("UNKNOWN_TOOL", "this plugin has no tool of that name");
-        }
-        match path_of(&call.arguments) {
-            Ok(path) => read(&path).unwrap_or_else(Refusal::outcome),
-            Err(problem) => failed("INVALID_ARGUMENTS", &problem.reason),
+    const EFFECTS: &'static [Effect] = &[Effect::Read];
+
+    fn validate(arguments: &Arguments) -> Result<(), Vec<Problem>> {
+        match arguments.path.trim() {
+            "" => Err(vec![Problem::new("/path", "the path is blank")]),
+            _ => Ok(()),
         }
     }
+
+    fn execute(arguments: Arguments) -> Result<Outcome, Failure> {
+        match read(&arguments.path) {
+            Ok(text) => Ok(Outcome::text(text)),
+            Err(refusal) => Err(refusal.failure()),
+        }
+    }
+}
+
+struct Plugin;
+
+tidegate_plugin::export_tools!(Plugin);
+
+impl Tools for Plugin {
+    const TOOLS: &'static [Entry] = &[Entry::of::<ReadText>()];
 }
 
 /// Why a file was not read.
@@ -96,20 +81,21 @@ impl Refusal {
         }
     }
 
-    fn outcome(self) -> Outcome {
-        match self {
-            Self::NotFound => failed("NOT_FOUND", "no such file in the workspace"),
-            Self::Denied => failed("READ_DENIED", "the plugin may not read this file"),
-            Self::NotAFile => failed("NOT_A_FILE", "the path does not name a regular file"),
-            Self::NotText => failed("NOT_TEXT", "the file is not UTF-8 text"),
-            Self::TooLarge => failed("TOO_LARGE", "the file is longer than 1,024,000 bytes"),
-            Self::Failed => failed("READ_FAILED", "the file could not be read"),
-        }
+    fn failure(self) -> Failure {
+        let (code, message) = match self {
+            Self::NotFound => ("NOT_FOUND", "no such file in the workspace"),
+            Self::Denied => ("READ_DENIED", "the plugin may not read this file"),
+            Self::NotAFile => ("NOT_A_FILE", "the path does not name a regular file"),
+            Self::NotText => ("NOT_TEXT", "the file is not UTF-8 text"),
+            Self::TooLarge => ("TOO_LARGE", "the file is longer than 1,024,000 bytes"),
+            Self::Failed => ("READ_FAILED", "the file could not be read"),
+        };
+        Failure::new(code, message)
     }
 }
 
-/// The text of the file as an outcome.
-fn read(path: &str) -> Result<Outcome, Refusal> {
+/// The text of the file.
+fn read(path: &str) -> Result<String, Refusal> {
     // The C library would look an absolute path up in the workspace, as if it were relative.
     if path.starts_with('/') {
         return Err(Refusal::Denied);
@@ -124,15 +110,7 @@ fn read(path: &str) -> Result<Outcome, Refusal> {
     if metadata.len() > MAX_FILE_BYTES {
         return Err(Refusal::TooLarge);
     }
-    let text = read_to_end(file, metadata.len())?;
-    Ok(Outcome {
-        status: Status::Success,
-        content: Some(Content::Text(text)),
-        structured_content: None,
-        references: Vec::new(),
-        error: None,
-        metadata: None,
-    })
+    read_to_end(file, metadata.len())
 }
 
 /// The whole text; one byte over the bound is asked for, since a file can grow while it is read.
@@ -169,38 +147,4 @@ fn in_granted_folder(path: &str) -> bool {
         };
         fs::metadata(folder).is_ok()
     })
-}
-
-/// The path in the arguments, or what is wrong with it.
-fn path_of(arguments: &str) -> Result<String, Problem> {
-    let arguments: Value = serde_json::from_str(arguments)
-        .map_err(|_syntax| problem("", "the arguments are not JSON"))?;
-    match arguments.get("path") {
-        Some(Value::String(path)) if !path.trim().is_empty() => Ok(path.clone()),
-        Some(Value::String(_)) => Err(problem("/path", "the path is blank")),
-        Some(_) => Err(problem("/path", "the path must be a string")),
-        None => Err(problem("/path", "a path is required")),
-    }
-}
-
-fn problem(pointer: &str, reason: &str) -> Problem {
-    Problem {
-        pointer: pointer.to_owned(),
-        reason: reason.to_owned(),
-    }
-}
-
-fn failed(code: &str, message: &str) -> Outcome {
-    Outcome {
-        status: Status::Failed,
-        content: None,
-        structured_content: None,
-        references: Vec::new(),
-        error: Some(Failure {
-            code: code.to_owned(),
-            message: message.to_owned(),
-            retryable: None,
-        }),
-        metadata: None,
-    }
 }

@@ -7,8 +7,8 @@
 
 use std::time::Duration;
 
-use delivery::{Delivery, Receipt, Sink};
 use exchange::{Deadline, Fault, Request};
+use tidegate_plugin::{Delivery, Receipt, Sink, context};
 
 use crate::settings::Settings;
 
@@ -22,13 +22,13 @@ const ANSWER_TIME: Duration = Duration::from_secs(1);
 
 struct Webhook;
 
-delivery::export!(Webhook);
+tidegate_plugin::export_sink!(Webhook);
 
 impl Sink for Webhook {
     fn deliver(delivery: Delivery) -> Receipt {
-        let settings = match Settings::read(&delivery::config()) {
+        let settings = match Settings::read(&context::config()) {
             Ok(settings) => settings,
-            Err(reason) => return delivery::rejected(delivery, "CONFIG_INVALID", &reason),
+            Err(reason) => return delivery.rejected("CONFIG_INVALID", &reason),
         };
         match post(&settings, &delivery) {
             Ok(status) => verdict::of_status(delivery, status),
@@ -40,7 +40,7 @@ impl Sink for Webhook {
 /// Posts the delivery, and gives the status of the answer.
 fn post(settings: &Settings, delivery: &Delivery) -> Result<u16, Fault> {
     let deadline = Deadline::after(settings.timeout);
-    let body = delivery::object(delivery);
+    let body = delivery.to_json();
     let key = key::idempotency_key(&delivery.delivery_id);
     let mut headers = vec![
         ("content-type", "application/json"),

@@ -1,20 +1,18 @@
 //! What is known of a delivery after the exchange (SPEC D1; CASES IO11).
 
-use delivery::{Delivery, Receipt};
 use exchange::{Fault, Sent};
+use tidegate_plugin::{Delivery, Receipt};
 
 /// The receipt after an answer: a status of 2xx takes the delivery over, any other does not.
 pub(crate) fn of_status(delivery: Delivery, status: u16) -> Receipt {
     let metadata = Some(format!("{{\"httpStatus\":{status}}}"));
     let receipt = match status {
-        200..=299 => return delivery::accepted(delivery, metadata),
-        409 => delivery::rejected(
-            delivery,
+        200..=299 => return delivery.accepted(metadata),
+        409 => delivery.rejected(
             "WEBHOOK_CONFLICT",
             "the receiver has another message under this delivery id (status 409)",
         ),
-        _ => delivery::rejected(
-            delivery,
+        _ => delivery.rejected(
             "WEBHOOK_REJECTED",
             &format!("the receiver answered with status {status}"),
         ),
@@ -28,23 +26,21 @@ pub(crate) fn of_status(delivery: Delivery, status: u16) -> Receipt {
 /// The receipt without an answer.
 pub(crate) fn of_fault(delivery: Delivery, fault: Fault) -> Receipt {
     match (fault, fault.sent()) {
-        (Fault::Malformed("header"), _) => delivery::rejected(
-            delivery,
+        (Fault::Malformed("header"), _) => delivery.rejected(
             "CONFIG_INVALID",
             "config: `headers` has one that may not be sent",
         ),
-        (_, Sent::Nothing) => delivery::rejected(delivery, "WEBHOOK_REJECTED", &fault.to_string()),
+        (_, Sent::Nothing) => delivery.rejected("WEBHOOK_REJECTED", &fault.to_string()),
         (_, Sent::Maybe) => {
             let message = format!("the message may have been taken, but {fault}");
-            delivery::unknown(delivery, &message)
+            delivery.unknown(&message)
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use delivery::ReceiptStatus;
-    use delivery::bindings::tidegate::plugin::types::{Content, Message, Role};
+    use tidegate_plugin::{Content, Message, ReceiptStatus, Role};
 
     use super::*;
 

@@ -1,12 +1,10 @@
 //! One delivery as a JSON object on one line, in the names of the wire. Written by hand: the JSON
 //! inside a message is copied as it stands, never parsed.
 
-use crate::bindings::tidegate::plugin::types::{
-    Artifact, Content, Delivery, Message, Part, Reference, Role,
-};
+use crate::{Artifact, Content, Delivery, Message, Part, Reference, Role};
 
 /// The object of a delivery, without a line break in it or after it.
-pub fn object(delivery: &Delivery) -> String {
+pub(crate) fn delivery(delivery: &Delivery) -> String {
     let mut line = String::new();
     line.push_str("{\"id\":");
     string(&mut line, &delivery.delivery_id);
@@ -129,52 +127,4 @@ fn string(line: &mut String, text: &str) {
         }
     }
     line.push('"');
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn delivery(content: Content, artifacts: Vec<Artifact>) -> Delivery {
-        Delivery {
-            delivery_id: "d-1".to_owned(),
-            message: Message {
-                role: Role::Assistant,
-                content,
-                name: Some("n".to_owned()),
-            },
-            artifacts,
-        }
-    }
-
-    #[test]
-    fn d2_a_delivery_is_one_line_in_the_names_of_the_wire() {
-        let target = Reference {
-            uri: "a:b".to_owned(),
-            media_type: Some("text/plain".to_owned()),
-            digest: None,
-        };
-        let parts = vec![
-            Part::Text("x\r\ny\u{1}\"\\".to_owned()),
-            Part::Json("{\n\"a\": 1}".to_owned()),
-            Part::Reference(target.clone()),
-        ];
-        let artifact = Artifact {
-            name: "a".to_owned(),
-            reference: target,
-        };
-        assert_eq!(
-            object(&delivery(Content::Parts(parts), vec![artifact])),
-            r#"{"id":"d-1","message":{"role":"assistant","content":[{"type":"text","text":"x\r\ny\u0001\"\\"},{"type":"json","data":{ "a": 1}},{"type":"reference","reference":{"uri":"a:b","mediaType":"text/plain"}}],"name":"n"},"artifacts":[{"name":"a","reference":{"uri":"a:b","mediaType":"text/plain"}}]}"#
-        );
-    }
-
-    #[test]
-    fn ou08_other_ends_of_a_line_stay_in_the_text() {
-        let text = "a\u{2028}b\u{85}c".to_owned();
-        let line = object(&delivery(Content::Text(text), Vec::new()));
-        assert!(line.contains("a\u{2028}b\u{85}c"));
-        assert!(!line.contains("artifacts"));
-        assert!(!line.contains('\n'));
-    }
 }
