@@ -4,7 +4,6 @@
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::slice;
 
 use crate::digest;
 use crate::failure::Failure;
@@ -29,7 +28,8 @@ pub(crate) fn folder(name: &str) -> Result<PathBuf, Failure> {
     }
 }
 
-/// The packages of a requirements file of pip, with digests, in a folder of their own.
+/// The packages of a requirements file of pip, with digests, in a folder of their own: that of the first
+/// package's name and version, which the build scripts of `tidegate new` look for too.
 ///
 /// # Errors
 /// [`Failure::NoAnswer`] if the registry can't be reached, [`Failure::Start`] without Python,
@@ -39,7 +39,11 @@ pub(crate) fn python_packages(
     requirements: &str,
 ) -> Result<PathBuf, Failure> {
     let file = workspace.root.join(requirements);
-    once("pip", slice::from_ref(&file), |folder| {
+    let text = fs::read_to_string(&file).map_err(|source| Failure::File {
+        path: file.clone(),
+        source,
+    })?;
+    once("pip", &first_package(&text), |folder| {
         let mut pip = workspace.command("python3");
         pip.args([
             "-m",
@@ -65,7 +69,7 @@ pub(crate) fn python_packages(
 /// As for [`python_packages`], with Node.js in the place of Python.
 pub(crate) fn node_packages(workspace: &Workspace, project: &Path) -> Result<PathBuf, Failure> {
     let files = ["package.json", "package-lock.json", ".npmrc"].map(|name| project.join(name));
-    once("npm", &files, |folder| {
+    once("npm", &digest::of("", &files)?, |folder| {
         for file in &files {
             let to = folder.join(file.file_name().unwrap_or_default());
             fs::copy(file, &to).map_err(|source| Failure::File { path: to, source })?;
@@ -78,14 +82,22 @@ pub(crate) fn node_packages(workspace: &Workspace, project: &Path) -> Result<Pat
     })
 }
 
-/// Makes a folder that depends on files, unless it is there. What fails or is interrupted leaves none.
+/// `ziglang-0.16.0` of a file that asks for `ziglang==0.16.0` first.
+fn first_package(requirements: &str) -> String {
+    let mut lines = requirements.lines().map(str::trim_start);
+    let first = lines.find(|line| !line.is_empty() && !line.starts_with('#'));
+    let pinned = first.and_then(|line| line.split_whitespace().next());
+    pinned.unwrap_or_default().replace("==", "-")
+}
+
+/// Makes a folder of a name, unless it is there. What fails or is interrupted leaves none.
 fn once(
     kind: &str,
-    made_of: &[PathBuf],
+    name: &str,
     make: impl FnOnce(&Path) -> Result<(), Failure>,
 ) -> Result<PathBuf, Failure> {
     let parent = folder(kind)?;
-    let made = parent.join(digest::of("", made_of)?);
+    let made = parent.join(name);
     if made.is_dir() {
         return Ok(made);
     }
@@ -148,4 +160,15 @@ pub(crate) fn source_of(workspace: &Workspace, name: &str) -> Result<PathBuf, Fa
     folder
         .map(Path::to_owned)
         .ok_or_else(|| Failure::NoCrate(name.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::first_package;
+
+    #[test]
+    fn a_folder_of_packages_has_the_name_and_version_of_the_first() {
+        let requirements = "# The compiler.\nziglang==0.16.0 \\\n    --hash=sha256:00\nmore==1\n";
+        assert_eq!(first_package(requirements), "ziglang-0.16.0");
+    }
 }

@@ -9,7 +9,9 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail};
-use wasi_preview1_component_adapter_provider::WASI_SNAPSHOT_PREVIEW1_REACTOR_ADAPTER as ADAPTER;
+use wasi_preview1_component_adapter_provider::{
+    WASI_SNAPSHOT_PREVIEW1_COMMAND_ADAPTER, WASI_SNAPSHOT_PREVIEW1_REACTOR_ADAPTER,
+};
 use wit_bindgen_core::Files;
 use wit_component::{ComponentEncoder, StringEncoding};
 use wit_parser::{Resolve, WorldId};
@@ -17,7 +19,8 @@ use wit_parser::{Resolve, WorldId};
 const USAGE: &str = "\
 Usage: guest-bindgen bindings c|go WIT WORLD FOLDER    write bindings
        guest-bindgen component MODULE FILE [WIT WORLD] make a component of a core module, \
-with the world put in first where the compiler has not";
+with the world put in first where the compiler has not
+       guest-bindgen command MODULE FILE               the same of a program that has a main function";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -36,12 +39,29 @@ fn run(words: &[&str]) -> Result<()> {
         ["bindings", language, wit, world, folder] => {
             bindings(language, &read_world(wit, world)?, Path::new(folder))
         }
-        ["component", module, file] => component(module, file, None),
+        ["component", module, file] => {
+            component(&read(module)?, file, WASI_SNAPSHOT_PREVIEW1_REACTOR_ADAPTER)
+        }
         ["component", module, file, wit, world] => {
-            component(module, file, Some(&read_world(wit, world)?))
+            let World { resolve, id } = read_world(wit, world)?;
+            let mut bytes = read(module)?;
+            wit_component::embed_component_metadata(
+                &mut bytes,
+                &resolve,
+                id,
+                StringEncoding::UTF8,
+            )?;
+            component(&bytes, file, WASI_SNAPSHOT_PREVIEW1_REACTOR_ADAPTER)
+        }
+        ["command", module, file] => {
+            component(&read(module)?, file, WASI_SNAPSHOT_PREVIEW1_COMMAND_ADAPTER)
         }
         _ => bail!("{USAGE}"),
     }
+}
+
+fn read(module: &str) -> Result<Vec<u8>> {
+    fs::read(module).with_context(|| module.to_owned())
 }
 
 /// A world with all that it names.
@@ -76,14 +96,10 @@ fn bindings(language: &str, world: &World, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-fn component(module: &str, file: &str, world: Option<&World>) -> Result<()> {
-    let mut bytes = fs::read(module).with_context(|| module.to_owned())?;
-    if let Some(World { resolve, id }) = world {
-        wit_component::embed_component_metadata(&mut bytes, resolve, *id, StringEncoding::UTF8)?;
-    }
+fn component(module: &[u8], file: &str, adapter: &[u8]) -> Result<()> {
     let component = ComponentEncoder::default()
-        .module(&bytes)?
-        .adapter("wasi_snapshot_preview1", ADAPTER)?
+        .module(module)?
+        .adapter("wasi_snapshot_preview1", adapter)?
         .validate(true)
         .encode()?;
     fs::write(file, component).with_context(|| file.to_owned())
