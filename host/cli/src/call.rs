@@ -2,10 +2,8 @@
 
 use std::io::IsTerminal as _;
 use std::path::Path;
-use std::time::Duration;
 
 use anyhow::Context as _;
-use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 use tidegate::{InvokeOptions, Node};
 use tidegate_contract::json::JsonBounds;
@@ -18,7 +16,7 @@ use tidegate_sandbox::ambient;
 use crate::cli::CallArguments;
 use crate::plugins::Host;
 use crate::refusal::{self, Exit, Form};
-use crate::{artifacts, input, interrupt, plugins, print};
+use crate::{artifacts, input, interrupt, plugins, print, waiting};
 
 /// Runs the command.
 pub(crate) async fn run(arguments: &CallArguments) -> Exit {
@@ -62,21 +60,14 @@ fn rehearse(host: &Host, call: &ToolCall, options: &InvokeOptions, form: Form) -
 
 /// Waits for a call; after a second on a terminal, says what is being waited for.
 async fn shown_waiting<T>(tool: &str, call: impl Future<Output = T>) -> T {
-    let second = Duration::from_secs(1);
     tokio::pin!(call);
-    if let Ok(ended) = tokio::time::timeout(second, &mut call).await {
+    if let Ok(ended) = tokio::time::timeout(waiting::SILENT, &mut call).await {
         return ended;
     }
     if !std::io::stderr().is_terminal() {
         return call.await;
     }
-    let bar = ProgressBar::no_length()
-        .with_elapsed(second)
-        .with_message(format!("{tool} is running"));
-    if let Ok(style) = ProgressStyle::with_template("{msg} {elapsed}") {
-        bar.set_style(style);
-    }
-    bar.enable_steady_tick(second);
+    let bar = waiting::bar(&format!("{tool} is running"));
     let ended = call.await;
     bar.finish_and_clear();
     ended

@@ -6,6 +6,7 @@ use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
 use crate::check;
+use crate::new::{Kind, Language};
 use crate::serve::Post;
 
 /// Runs tools, sinks and flows as sandboxed WebAssembly plugins.
@@ -102,6 +103,13 @@ pub(crate) enum Command {
                             nothing."
     )]
     Check(check::CheckArguments),
+    /// Writes a small working project of a plugin: sources, build script, test, contract.
+    #[command(
+        after_help = "Example:\n  tidegate new word-count --lang rust --kind tool\n\nThe folder stands \
+                            alone: it builds with the language's own tools, which its build.sh fetches \
+                            once into the user's cache folder. docs/authoring.md goes on from here."
+    )]
+    New(NewArguments),
     /// Checks the config file, or prints its JSON Schema.
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -298,6 +306,25 @@ pub(crate) struct InspectArguments {
     #[arg(long, value_name = "OLD")]
     pub(crate) diff: Option<PathBuf>,
     /// Prints one JSON document.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `tidegate new`.
+#[derive(Debug, Args)]
+pub(crate) struct NewArguments {
+    /// The plugin's name, and the tool's: letters, digits and `-`.
+    pub(crate) name: String,
+    /// What it is written in.
+    #[arg(long = "lang", value_enum, value_name = "LANGUAGE")]
+    pub(crate) language: Language,
+    /// What it is.
+    #[arg(long, value_enum, default_value = "tool")]
+    pub(crate) kind: Kind,
+    /// The folder to write, which is missing or empty [default: NAME].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
+    /// Prints what was written, and what to do next, as one JSON document.
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -18,6 +18,7 @@ mod logging;
 mod mcp;
 mod mcp_servers;
 mod network;
+mod new;
 mod observe;
 mod overrides;
 mod plan;
@@ -32,6 +33,7 @@ mod share;
 mod shell;
 mod tools;
 mod trust;
+mod waiting;
 mod wanted;
 mod web_search;
 mod yaml;
@@ -83,6 +85,7 @@ fn main() -> ExitCode {
             Command::Serve(arguments) => serve::run(arguments).await,
             Command::Inspect(arguments) => inspect::run(arguments).await,
             Command::Check(arguments) => check::run(arguments).await,
+            Command::New(arguments) => new::run(arguments),
             Command::Config(command) => settings::run(command),
             Command::Trust(arguments) => trust::run(arguments),
             Command::Completions { shell } => shell::completions(*shell),

@@ -25,6 +25,7 @@ use crate::plan::{Plan, PlannedPlugin};
 use crate::print;
 use crate::secrets::{Inject, Secrets};
 use crate::share::plugin_grant;
+use crate::waiting;
 use crate::wanted::{self, Component, Role, RuntimeLimit, Wanted};
 use crate::web_search;
 
@@ -235,7 +236,10 @@ impl<'a> Assembly<'a> {
             .identify(&self.engine, pinned)
             .with_context(|| format!("plugin `{}`", source.name))?;
         check_digest(&source.name, &digest, pinned)?;
-        let plugin = self.engine.load_when_called(source, digest, reread)?;
+        let compiling = format!("compiling {}", source.name);
+        let plugin = waiting::shown(&compiling, || {
+            self.engine.load_when_called(source, digest, reread)
+        })?;
         if let Some(audit) = &self.audit {
             audit.record(&AuditEvent::Plugin {
                 plugin: plugin.name(),

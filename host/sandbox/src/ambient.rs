@@ -10,6 +10,7 @@
 pub(crate) mod child;
 mod output;
 mod stamp;
+pub mod project;
 pub mod streams;
 
 use std::fs;
@@ -404,11 +405,8 @@ pub fn open_for_reading(path: &Path) -> io::Result<fs::File> {
 pub fn name_file(path: &Path) -> io::Result<OwnedFd> {
     let mut options = fs::OpenOptions::new();
     let flags = rustix::fs::OFlags::PATH.bits().cast_signed();
-    options
-        .read(true)
-        .custom_flags(flags)
-        .open(path)
-        .map(OwnedFd::from)
+    let opened = options.read(true).custom_flags(flags).open(path);
+    opened.map(OwnedFd::from)
 }
 
 /// Starts the launcher of native commands in a process group of its own, with nothing of this

@@ -1,0 +1,20 @@
+// The sink `{{name}}`: prints the text of each message, for which it is granted `stdout`.
+
+import { getStdout } from 'wasi:cli/stdout@0.2.0';
+
+import { Refusal, bytesOf, sink as sinkOf, textOf } from './tidegate-plugin.js';
+
+export const sink = sinkOf(({ message }) => {
+  const text = textOf(message);
+  if (text.trim() === '') throw new Refusal('BLANK', 'there is nothing to print');
+  print(`${text}\n`);
+});
+
+// WASI takes at most 4,096 bytes at a time; the host prints whole lines.
+function print(text) {
+  const stdout = getStdout();
+  const bytes = bytesOf(text);
+  for (let at = 0; at < bytes.length; at += 4096) {
+    stdout.blockingWriteAndFlush(bytes.slice(at, at + 4096));
+  }
+}
