@@ -26,6 +26,7 @@ use crate::exports::Asked;
 use crate::progress::ProgressSink;
 use crate::store::Setup;
 use crate::summary::{Offers, Summary};
+use crate::typed::Docs;
 use crate::watch::{Deadline, Watch};
 
 /// Everything a plugin is made from.
@@ -117,6 +118,7 @@ impl Plugin {
         } = source;
         let digest = digest(&bytes);
         let (code, compiled) = Code::make(engine, &name, &bytes, &digest)?;
+        let docs = code.exports.typed.is_some().then(|| Docs::read(&bytes));
         drop(bytes);
         let setup = |handles, limits| {
             Setup::new(&name, handles, limits, &config)
@@ -138,7 +140,7 @@ impl Plugin {
             compiled,
             definitions: Arc::default(),
         };
-        loaded.definitions = definitions(&loaded)?.into();
+        loaded.definitions = definitions(&loaded, docs.as_ref())?.into();
         loaded.setup = setup(handles, limits)?;
         if let Some(cache) = &engine.cache
             && (compiled || cache.summary(&loaded.digest).is_none())
@@ -452,7 +454,7 @@ fn loading_limits(limits: &Limits) -> Limits {
     limits.at_least(&Limits::default())
 }
 
-fn definitions(loaded: &Loaded) -> Result<Vec<ToolDefinition>, EngineError> {
+fn definitions(loaded: &Loaded, docs: Option<&Docs>) -> Result<Vec<ToolDefinition>, EngineError> {
     let plugin = || loaded.setup.plugin.to_string();
     let exports = loaded.code().map(|code| &code.exports);
     let exports = exports.map_err(|source| EngineError::Ask {
@@ -460,7 +462,11 @@ fn definitions(loaded: &Loaded) -> Result<Vec<ToolDefinition>, EngineError> {
         source,
     })?;
     if let Some(typed) = &exports.typed {
-        return Ok(typed.definitions());
+        let mut definitions = typed.definitions();
+        if let Some(docs) = docs {
+            docs.describe(typed, &mut definitions);
+        }
+        return Ok(definitions);
     }
     if exports.command.is_some() {
         return command_definitions(&loaded.setup.plugin);

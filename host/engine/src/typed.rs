@@ -6,6 +6,7 @@
 //! functions that take or give resources, futures or streams; JSON has nothing for them.
 
 mod arguments;
+mod docs;
 mod results;
 mod schema;
 
@@ -21,6 +22,7 @@ use crate::convert::Broken;
 use crate::store::CallState;
 
 pub(crate) use arguments::Unfit;
+pub(crate) use docs::Docs;
 
 /// What WASI exports mean is not a tool of their own.
 const WASI: &str = "wasi:";
@@ -33,11 +35,27 @@ const CONTRACT: &str = "tidegate:plugin/";
 const TYPES: usize = 2_000;
 
 /// The functions of a component that are tools, in the order of their names.
-pub(crate) struct Typed(Vec<Function>);
+pub(crate) struct Typed {
+    functions: Vec<Function>,
+    /// The types that its interfaces name.
+    named: Vec<Named>,
+}
+
+/// A type with the name that an interface gives it.
+struct Named {
+    /// The interface's own name; none for the component itself.
+    interface: Option<String>,
+    name: String,
+    of: Type,
+}
 
 /// One exported function.
 pub(crate) struct Function {
     pub(crate) name: ToolName,
+    /// The own name of the interface that it is of, as in `clock` of `example:time/clock@1.0.0`.
+    interface: Option<String>,
+    /// What it is called there.
+    export: String,
     index: ComponentExportIndex,
     parameters: Vec<(String, Type)>,
     result: Option<Type>,
@@ -63,31 +81,29 @@ impl Typed {
         {
             return Ok(None);
         }
-        let mut functions = Vec::new();
+        let mut found = Self {
+            functions: Vec::new(),
+            named: Vec::new(),
+        };
         for (export, item) in exported.exports(engine) {
-            match item.ty {
-                ComponentItem::ComponentFunc(function) => {
-                    let index = component.get_export_index(None, export);
-                    functions
-                        .extend(index.and_then(|index| Function::new(export, index, &function)));
+            if let ComponentItem::ComponentInstance(interface) = &item.ty {
+                if export.starts_with(WASI) {
+                    continue;
                 }
-                ComponentItem::ComponentInstance(interface) if !export.starts_with(WASI) => {
-                    let Some(outer) = component.get_export_index(None, export) else {
-                        continue;
-                    };
-                    for (name, item) in interface.exports(engine) {
-                        let ComponentItem::ComponentFunc(function) = item.ty else {
-                            continue;
-                        };
-                        let index = component.get_export_index(Some(&outer), name);
-                        let name = format!("{}_{name}", short(export));
-                        functions
-                            .extend(index.and_then(|index| Function::new(&name, index, &function)));
-                    }
+                let outer = component.get_export_index(None, export);
+                for (name, item) in interface.exports(engine) {
+                    let index = component.get_export_index(outer.as_ref(), name);
+                    found.take(Some(short(export)), name, item.ty, index);
                 }
-                _ => {}
+            } else {
+                let index = component.get_export_index(None, export);
+                found.take(None, export, item.ty, index);
             }
         }
+        let Self {
+            mut functions,
+            named,
+        } = found;
         functions.sort_by(|one, other| one.name.as_str().cmp(other.name.as_str()));
         let twice = functions.windows(2).find_map(|pair| match pair {
             [one, other] if one.name == other.name => Some(one.name.as_str()),
@@ -96,18 +112,43 @@ impl Typed {
         match twice {
             Some(name) => Err(Collision(name.to_owned())),
             None if functions.is_empty() => Ok(None),
-            None => Ok(Some(Self(functions))),
+            None => Ok(Some(Self { functions, named })),
+        }
+    }
+
+    /// Takes one export, where it is something to be called or a name of a type.
+    fn take(
+        &mut self,
+        interface: Option<&str>,
+        name: &str,
+        item: ComponentItem,
+        index: Option<ComponentExportIndex>,
+    ) {
+        match (item, index) {
+            (ComponentItem::ComponentFunc(function), Some(index)) => {
+                let function = Function::new(interface, name, index, &function);
+                self.functions.extend(function);
+            }
+            (ComponentItem::Type(of), _) => self.named.push(Named {
+                interface: interface.map(str::to_owned),
+                name: name.to_owned(),
+                of,
+            }),
+            _ => {}
         }
     }
 
     /// The tools, as callers are told of them.
     pub(crate) fn definitions(&self) -> Vec<ToolDefinition> {
-        self.0.iter().filter_map(Function::definition).collect()
+        self.functions
+            .iter()
+            .filter_map(Function::definition)
+            .collect()
     }
 
     /// The function of a tool.
     pub(crate) fn function(&self, name: &str) -> Option<&Function> {
-        self.0
+        self.functions
             .iter()
             .find(|function| function.name.as_str() == name)
     }
@@ -133,11 +174,19 @@ fn short(interface: &str) -> &str {
 
 impl Function {
     /// `None` where the function can't be a tool.
-    fn new(name: &str, index: ComponentExportIndex, function: &ComponentFunc) -> Option<Self> {
+    fn new(
+        interface: Option<&str>,
+        export: &str,
+        index: ComponentExportIndex,
+        function: &ComponentFunc,
+    ) -> Option<Self> {
+        let name = interface.map(|interface| format!("{interface}_{export}"));
         let parameters = function.params();
         let mut results = function.results();
         let function = Self {
-            name: ToolName::new(name).ok()?,
+            name: ToolName::new(name.as_deref().unwrap_or(export)).ok()?,
+            interface: interface.map(str::to_owned),
+            export: export.to_owned(),
             index,
             parameters: parameters.map(|(name, of)| (name.to_owned(), of)).collect(),
             result: results.next(),
