@@ -10,6 +10,7 @@
     reason = "a test stops at the first thing that is not as it should be, and sets up its own files"
 )]
 
+mod authors;
 mod behaviour;
 mod command;
 mod differential;

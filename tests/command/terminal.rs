@@ -9,6 +9,8 @@ use std::thread;
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
+use tempfile::TempDir;
+
 use crate::support::{command, root, tidegate};
 
 /// Runs `tidegate` with a terminal as its standard output and error, and gives what it showed.
@@ -87,6 +89,23 @@ fn l5_no_colour_with_no_color_and_none_in_a_pipe() {
 }
 
 /// Whether a text has a sequence that sets a colour or a style (ECMA-48 8.3.117).
+/// A component of Go is large enough for its compilation to be seen.
+#[test]
+fn l5_p2_a_terminal_is_told_after_a_second_what_is_compiled() {
+    if root().join("guests/dist/calendar.left-out").exists() {
+        return;
+    }
+    let listed = ["tools", "--plugin", "guests/dist/calendar.wasm"];
+    let listed = [&listed[..], &["--allow", "tool=*"]].concat();
+    let folder = TempDir::new().unwrap();
+    let cache = folder.path().to_str().unwrap();
+    let text = shown(&listed, &[("XDG_CACHE_HOME", cache)]);
+    assert!(text.contains("compiling calendar"), "{text:?}");
+    assert!(text.contains("free_busy"), "{text:?}");
+    let cached = shown(&listed, &[("XDG_CACHE_HOME", cache)]);
+    assert!(!cached.contains("compiling"), "{cached:?}");
+}
+
 fn has_colour(text: &str) -> bool {
     text.split("\u{1b}[").skip(1).any(|rest| {
         let numbers = |c: char| c.is_ascii_digit() || c == ';';

@@ -27,6 +27,11 @@ pub(crate) struct Floor {
 
 impl Floor {
     pub(crate) fn new(bytes: &[u8], arguments: &str) -> Self {
+        Self::of_validate(bytes, "echo", arguments)
+    }
+
+    /// A floor for a tool of any guest, whose arguments are only looked at.
+    pub(crate) fn of_validate(bytes: &[u8], tool: &str, arguments: &str) -> Self {
         let mut pool = PoolingAllocationConfig::new();
         pool.linear_memory_keep_resident(1024 * 1024)
             .table_keep_resident(8 * 1024)
@@ -43,7 +48,7 @@ impl Floor {
         let tools = GuestIndices::new(&pre).unwrap();
         let call = ToolCall {
             id: "call-1".to_owned(),
-            name: "echo".to_owned(),
+            name: tool.to_owned(),
             arguments: arguments.to_owned(),
         };
         Self {
@@ -61,5 +66,15 @@ impl Floor {
         let tools = self.tools.load(&mut store, &instance).unwrap();
         let outcome = tools.call_execute(&mut store, &self.call).unwrap();
         assert!(outcome.error.is_none());
+    }
+
+    /// A store, an instance, one `validate` that refuses the arguments, and the drop of all.
+    pub(crate) fn validate(&self) {
+        let mut store = Store::new(&self.engine, ());
+        let instance = self.pre.instantiate(&mut store).unwrap();
+        let tools = self.tools.load(&mut store, &instance).unwrap();
+        let (name, arguments) = (&self.call.name, &self.call.arguments);
+        let checked = tools.call_validate(&mut store, name, arguments).unwrap();
+        assert!(checked.is_err());
     }
 }

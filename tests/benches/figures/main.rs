@@ -17,6 +17,7 @@ mod act;
 mod commands;
 mod ends;
 mod floor;
+mod large;
 mod mcp_stdio;
 mod memory;
 mod network;
@@ -77,6 +78,7 @@ fn main() -> ExitCode {
         ("mcp_stdio", &mcp_stdio::mcp_stdio),
         ("commands", &commands::commands),
         ("ends", &ends::ends),
+        ("large", &large::large),
     ];
     for (name, section) in sections {
         if is_wanted(name) {

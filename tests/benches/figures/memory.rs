@@ -15,7 +15,7 @@ const SLOTS: usize = 64;
 
 /// Memory that is the process's alone and no file's, in KiB: what it made or changed. Compiled code is
 /// mapped from the cache, and shared with whoever maps it too.
-fn anonymous_kib() -> u64 {
+pub(crate) fn anonymous_kib() -> u64 {
     let rollup = fs::read_to_string("/proc/self/smaps_rollup").unwrap();
     let line = rollup
         .lines()

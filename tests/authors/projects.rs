@@ -1,0 +1,59 @@
+//! Projects of `tidegate new` in each language: a sink and a worker are written, built and tested by the
+//! projects' own scripts. The tools are in [`page`](super::page).
+
+use tempfile::TempDir;
+
+use super::{C, GO, JAVASCRIPT, Language, RUST, succeeds};
+
+/// Writes, builds and tests one project.
+fn check(language: Language, kind: &str) {
+    if !language.is_here() {
+        return;
+    }
+    let folder = TempDir::new().unwrap();
+    let name = format!("{kind}-{}", language.name);
+    let new = format!("tidegate new {name} --lang {} --kind {kind}", language.name);
+    let said = succeeds(
+        folder.path(),
+        &format!("{new}; cd {name}; ./build.sh; ./test.sh"),
+    );
+    assert!(said.contains(&format!("made {name} with ")), "{said}");
+    assert!(said.contains("\nok: "), "{said}");
+    assert!(!said.contains("FAILED"), "{said}");
+}
+
+#[test]
+fn p3_a_new_sink_and_a_new_worker_in_rust_build_and_pass_their_tests() {
+    check(RUST, "sink");
+    check(RUST, "worker");
+}
+
+/// Making and compiling a component of `CPython` takes long: the page's tool goes all the way, and of these
+/// the modules are compiled.
+#[test]
+fn p3_a_new_sink_and_a_new_worker_in_python_are_written_and_read_by_python() {
+    let folder = TempDir::new().unwrap();
+    for kind in ["sink", "worker"] {
+        let new = format!("tidegate new {kind} --lang python --kind {kind}");
+        let compile = "python3 -m py_compile src/plugin.py src/tidegate_plugin/*.py";
+        succeeds(folder.path(), &format!("{new}; cd {kind}; {compile}"));
+    }
+}
+
+#[test]
+fn p3_a_new_sink_and_a_new_worker_in_javascript_build_and_pass_their_tests() {
+    check(JAVASCRIPT, "sink");
+    check(JAVASCRIPT, "worker");
+}
+
+#[test]
+fn p3_a_new_sink_and_a_new_worker_in_c_build_and_pass_their_tests() {
+    check(C, "sink");
+    check(C, "worker");
+}
+
+#[test]
+fn p3_a_new_sink_and_a_new_worker_in_go_build_and_pass_their_tests() {
+    check(GO, "sink");
+    check(GO, "worker");
+}
