@@ -25,6 +25,8 @@ pub(crate) enum Failure {
     NoCache,
     /// What was fetched lacks a crate that it was to bring.
     NoCrate(String),
+    /// Files are formatted otherwise than their language's own tool does it.
+    Unformatted { line: String, files: String },
     /// A file or folder of the project can't be used.
     File { path: PathBuf, source: io::Error },
 }
@@ -43,6 +45,7 @@ impl Failure {
             | Self::NoAnswer { .. }
             | Self::NoCache
             | Self::NoCrate(_)
+            | Self::Unformatted { .. }
             | Self::File { .. } => ExitCode::FAILURE,
         }
     }
@@ -79,6 +82,7 @@ impl Display for Failure {
             }
             Self::NoCache => write!(to, "neither HOME nor XDG_CACHE_HOME is set"),
             Self::NoCrate(name) => write!(to, "the crate {name} is not among the dependencies"),
+            Self::Unformatted { line, files } => write!(to, "`{line}` names {files}"),
             Self::File { path, .. } => write!(to, "{}", path.display()),
         }
     }
@@ -94,7 +98,8 @@ impl Error for Failure {
             | Self::Step { .. }
             | Self::NoAnswer { .. }
             | Self::NoCache
-            | Self::NoCrate(_) => None,
+            | Self::NoCrate(_)
+            | Self::Unformatted { .. } => None,
         }
     }
 }

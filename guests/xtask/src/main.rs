@@ -18,6 +18,7 @@ mod fuzz;
 mod go;
 mod guests;
 mod javascript;
+mod lint;
 mod python;
 mod rust;
 mod step;

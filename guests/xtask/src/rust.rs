@@ -19,11 +19,11 @@ const MANIFEST: &str = "guests/rust/Cargo.toml";
 /// The packages of guests that have tests of their own.
 const TESTED: [&str; 8] = [
     "commands",
-    "tidegate-plugin",
     "exchange",
     "file",
     "outline",
     "posix",
+    "tidegate-plugin",
     "web-search",
     "webhook",
 ];

@@ -6,6 +6,7 @@ use std::process::Command;
 
 use crate::failure::Failure;
 use crate::guests::{self, Which};
+use crate::lint;
 use crate::rust;
 use crate::step;
 use crate::workspace::Workspace;
@@ -45,6 +46,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), Failure> {
     step::run(workspace, workspace.cargo(&["fmt", "--all", "--check"]))?;
     let toolchain = rust::build(workspace)?;
     rust::lint(workspace, &toolchain)?;
+    lint::others(workspace)?;
     let clippy = [
         "clippy",
         "--workspace",
@@ -79,6 +81,8 @@ fn dependencies(workspace: &Workspace) -> Result<(), Failure> {
 /// Measures, in the bench profile.
 pub(crate) fn figures(workspace: &Workspace, arguments: &[OsString]) -> Result<(), Failure> {
     rust::build(workspace)?;
+    // The large guest of the figures.
+    guests::build(workspace, Which::Only("table"))?;
     // Some figures are of the program; the bench profile's dependencies are those of release.
     step::run(
         workspace,
