@@ -65,9 +65,9 @@ fn target() -> PathBuf {
 
 /// A shell as an author has it: the command is on the path, and the compilers' caches are the user's.
 ///
-/// Crates are compiled in one folder, that of the guests, so that each is compiled once; and where
-/// rustup has no target for them, by the compiler that `cargo xtask guests` has made.
-fn shell(folder: &Path, script: &str) -> Command {
+/// Crates are compiled in one folder, that of the guests, so that each is compiled once; and those in Rust,
+/// where rustup has no target for them, by the compiler that `cargo xtask guests` has made.
+fn shell(language: Language, folder: &Path, script: &str) -> Command {
     let mut shell = Command::new("sh");
     let path = std::env::var("PATH").unwrap();
     let own = binary();
@@ -76,12 +76,14 @@ fn shell(folder: &Path, script: &str) -> Command {
         .args(["-eu", "-c", script])
         .current_dir(folder)
         .env("PATH", format!("{own}:{path}"))
-        .env_remove("CARGO_BUILD_TARGET")
         .env_remove("RUSTFLAGS")
         .env(
             "CARGO_TARGET_WASM32_WASIP2_RUSTFLAGS",
             "-C target-feature=+simd128",
         );
+    if language.name != RUST.name {
+        return shell;
+    }
     let private = target().join("guest-toolchain/bin/rustc");
     if has_target() {
         shell.env("CARGO_TARGET_DIR", target().join("guests-rustup"));
@@ -101,8 +103,8 @@ fn has_target() -> bool {
 }
 
 /// Runs a script to its end, and shows all that it said where it failed.
-fn succeeds(folder: &Path, script: &str) -> String {
-    let output = shell(folder, script).output().unwrap();
+fn succeeds(language: Language, folder: &Path, script: &str) -> String {
+    let output = shell(language, folder, script).output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     let also = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{script}\n{said}\n{also}");

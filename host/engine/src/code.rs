@@ -4,9 +4,11 @@
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use tidegate_contract::CallError;
+use wasmparser::Parser;
 use wasmtime::component::{Component, InstancePre};
 
 use crate::admission::Need;
+use crate::anatomy::AnatomyError;
 use crate::digest::digest;
 use crate::engine::{MAX_MEMORIES, MAX_TABLES, Shared};
 use crate::error::EngineError;
@@ -58,6 +60,13 @@ pub(crate) fn component(
 ) -> Result<(Component, bool), EngineError> {
     if let Some(component) = engine.cached(digest) {
         return Ok((component, false));
+    }
+    if Parser::is_core_wasm(bytes) {
+        // The compiler would only say that its parser is another one.
+        return Err(EngineError::NotAComponent {
+            plugin: name.to_owned(),
+            source: AnatomyError::Module.into(),
+        });
     }
     tracing::info!(plugin = name, digest, "compiling");
     let component = Component::from_binary(&engine.wasmtime, bytes).map_err(|source| {

@@ -142,8 +142,9 @@ pub fn schema_of<T: JsonSchema>() -> String {
         settings.meta_schema = None;
     });
     let mut schema = settings.into_generator().into_root_schema_for::<T>();
-    // The name of a type says nothing to a caller.
+    // Neither the name of the type nor what its author knows of it is for a caller.
     schema.remove("title");
+    schema.remove("description");
     schema.as_value().to_string()
 }
 

@@ -7,6 +7,7 @@ use tidegate_plugin::{
     Entry, Failure, Outcome, Problem, Status, Tool, ToolCall, Tools, serde_json,
 };
 
+/// Not for callers.
 #[derive(Deserialize, JsonSchema)]
 #[serde(crate = "tidegate_plugin::serde", deny_unknown_fields)]
 #[schemars(crate = "tidegate_plugin::schemars")]
