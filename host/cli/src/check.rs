@@ -195,27 +195,21 @@ async fn run_all(
     anatomy: &Anatomy,
     examples: &[Example],
 ) -> anyhow::Result<Vec<Figures>> {
-    let exports = anatomy.exports.iter();
-    let words = if exports
-        .clone()
-        .any(|export| export.starts_with("tidegate:plugin/"))
-    {
+    let exports = |start: &str| {
+        let mut names = anatomy.exports.iter();
+        names.any(|name| name.starts_with(start))
+    };
+    let words = if exports("tidegate:plugin/") {
         Words::Own
     } else {
         Words::Derived
     };
-    if bench.plugin.definitions().is_empty()
-        && exports
-            .clone()
-            .any(|export| export.starts_with("tidegate:plugin/tools@"))
-    {
-        let saw = "`definitions` gave an empty list";
-        bench
-            .findings
-            .add(&rules::NO_TOOLS, &Subject::Component, saw);
+    let plugin = bench.plugin.clone();
+    if plugin.definitions().is_empty() && exports("tidegate:plugin/tools@") {
+        let (subject, saw) = (Subject::Component, "`definitions` gave an empty list");
+        bench.findings.add(&rules::NO_TOOLS, &subject, saw);
     }
     names(bench);
-    let plugin = bench.plugin.clone();
     let mut figures = Vec::new();
     for definition in plugin.definitions() {
         let schemas = definition::look(definition, &anatomy.imports, words, &mut bench.findings);

@@ -77,21 +77,20 @@ impl Findings {
     }
 
     fn put(&mut self, rule: &'static Rule, subject: &Subject, pointer: Option<String>, saw: &str) {
-        let alike = |finding: &Finding| finding.is_of(rule, subject);
-        let known = self.0.iter().filter(|finding| alike(finding)).count();
-        let mut same = self.0.iter_mut().filter(|finding| alike(finding));
-        if let Some(finding) = same.find(|finding| finding.pointer == pointer) {
-            finding.times += 1;
-            return;
-        }
-        let (pointer, saw) = if known < PER_RULE {
-            (pointer, saw)
-        } else {
-            (None, "and in more places")
+        let known = self.0.iter().filter(|finding| finding.is_of(rule, subject));
+        let (pointer, saw) = match known.count() {
+            count if count < PER_RULE => (pointer, saw),
+            _ => (None, "and in more places"),
         };
-        let mut same = self.0.iter_mut().filter(|finding| alike(finding));
-        if let Some(rest) = same.find(|finding| known >= PER_RULE && finding.pointer == pointer) {
-            rest.times += 1;
+        let mut alike = self
+            .0
+            .iter_mut()
+            .filter(|finding| finding.is_of(rule, subject));
+        let is_same = |finding: &&mut Finding| {
+            finding.pointer == pointer && without_input(&finding.saw) == without_input(saw)
+        };
+        if let Some(finding) = alike.find(is_same) {
+            finding.times += 1;
             return;
         }
         self.0.push(Finding {
@@ -118,6 +117,11 @@ impl Findings {
     }
 }
 
+/// What was seen, without the input that it was seen with.
+fn without_input(saw: &str) -> &str {
+    saw.split("; with ").next().unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Findings, PER_RULE, Subject};
@@ -126,11 +130,11 @@ mod tests {
     #[test]
     fn p3_the_same_finding_is_counted_and_the_places_of_one_rule_are_bounded() {
         let mut findings = Findings::default();
-        for place in 0..PER_RULE + 3 {
-            let pointer = format!("/{place}");
-            findings.at(&SCHEMA_OPEN, &Subject::Sink, (&pointer, "open"));
-        }
         findings.at(&SCHEMA_OPEN, &Subject::Sink, ("/0", "open"));
+        for place in 0..PER_RULE + 3 {
+            let (pointer, saw) = (format!("/{place}"), format!("open; with {place}"));
+            findings.at(&SCHEMA_OPEN, &Subject::Sink, (&pointer, &saw));
+        }
         findings.add(&COST, &Subject::Sink, "little");
         findings.add(&COST, &Subject::Worker, "little");
         let found = findings.into_sorted();

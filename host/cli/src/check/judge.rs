@@ -110,7 +110,8 @@ pub(super) fn invalid(ended: &Ended, what: &str, asked: Asked<'_>, findings: &mu
         }
         End::Denied(_) => {}
         End::Outcome(outcome) if outcome.status == Status::Success => {
-            findings.add(&rules::VALIDATE_TAKES_INVALID, subject, with);
+            let saw = format!("it succeeded; with {with}");
+            findings.add(&rules::VALIDATE_TAKES_INVALID, subject, saw);
         }
         End::Outcome(outcome) => {
             if let Some(error) = trap(outcome) {
@@ -218,7 +219,7 @@ fn printed(outcome: &ToolOutcome, subject: &Subject, findings: &mut Findings) {
             .and_then(|kept| kept.get("omittedBytes"))
             .and_then(Value::as_u64);
         if let Some(omitted) = omitted.filter(|omitted| *omitted > 0) {
-            let saw = format!("{omitted} bytes of {stream} were dropped in one call");
+            let saw = format!("{stream} was cut in a call; with {omitted} bytes dropped");
             findings.add(&rules::OUTPUT_DROPPED, subject, saw);
         }
     }

@@ -180,7 +180,7 @@ impl<'a> Rounds<'a> {
                 let saw = format!("first {end}, then {end_now}; with {with}");
                 bench.findings.add(&rules::ENDS_DIFFER, &self.subject, saw);
             } else if answer_now != *answer {
-                let saw = format!("with {with}");
+                let saw = format!("two answers; with {with}");
                 bench
                     .findings
                     .add(&rules::ANSWERS_DIFFER, &self.subject, saw);
