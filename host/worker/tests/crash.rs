@@ -374,7 +374,13 @@ async fn i10_what_a_stop_leaves_of_an_old_run_is_removed_after_it() {
     let left: BTreeSet<_> = left
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
-    assert_eq!(left, tasks, "no file is left of a run that is not there");
+    let gone = left.difference(&tasks).map(|task| {
+        let folder = top.read_dir(format!("workspace/tasks/{task}/ctx"));
+        let names = folder.map(|folder| folder.map(|entry| entry.unwrap().file_name()));
+        names.map(Iterator::collect::<Vec<_>>)
+    });
+    let gone: Vec<_> = gone.collect();
+    assert_eq!(left, tasks, "left of runs that are not there: {gone:?}");
 }
 
 fn check_run(house: &House, said: &Acknowledged, view: &RunView) {

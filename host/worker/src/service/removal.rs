@@ -1,6 +1,7 @@
 //! Removing the files of a run that is not kept: those alone that are as the host wrote them.
 //!
-//! Somebody may have gone on with a file since; what was changed is theirs.
+//! Somebody may have gone on with a file since; what was changed is theirs. What a stop left of a write,
+//! under a name that nobody reads, goes too.
 
 use std::io::{self, Read as _};
 
@@ -10,6 +11,7 @@ use cap_std::fs::{Dir, OpenOptions};
 use super::Service;
 use super::files::{document, leaves_output};
 use crate::error::WorkerError;
+use crate::projection::is_leftover;
 use crate::store::{Attempt, Part, Run};
 
 impl Service {
@@ -22,9 +24,6 @@ impl Service {
     pub(crate) fn remove_files(&self, run: &Run, root: &Dir) -> Result<(), WorkerError> {
         for id in self.store.attempts(&run.id)? {
             let attempt = self.store.attempt(id)?;
-            if !leaves_output(attempt.state) {
-                continue;
-            }
             let parts = self.store.parts(id)?;
             if let Err(error) = remove_files(root, &attempt, &parts) {
                 // The kind alone: what the system says may hold a path of the host.
@@ -42,6 +41,25 @@ fn remove_files(root: &Dir, attempt: &Attempt, parts: &[Part]) -> io::Result<()>
     let Some(folder) = folders.last() else {
         return Ok(());
     };
+    if leaves_output(attempt.state) {
+        remove_output(folder, attempt, parts)?;
+    }
+    for entry in folder.entries()? {
+        let name = entry?.file_name();
+        if name.to_str().is_some_and(is_leftover) {
+            folder.remove_file(name)?;
+        }
+    }
+    // From the innermost out, down to the folder that is the task's own.
+    for (folder, segment) in folders.iter().zip(&segments).rev() {
+        if folder.remove_dir(segment).is_err() || segment.contains(&attempt.run.task) {
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+fn remove_output(folder: &Dir, attempt: &Attempt, parts: &[Part]) -> io::Result<()> {
     for part in parts.iter().filter(|part| part.unfit.is_none()) {
         remove_same(folder, part.name.as_str(), part.text.as_bytes())?;
     }
@@ -50,12 +68,6 @@ fn remove_files(root: &Dir, attempt: &Attempt, parts: &[Part]) -> io::Result<()>
     {
         let written = document(attempt, submission);
         remove_same(folder, &attempt.step.file_name(), written.as_bytes())?;
-    }
-    // From the innermost out, down to the folder that is the task's own.
-    for (folder, segment) in folders.iter().zip(&segments).rev() {
-        if folder.remove_dir(segment).is_err() || segment.contains(&attempt.run.task) {
-            return Ok(());
-        }
     }
     Ok(())
 }
