@@ -10,14 +10,19 @@ use crate::support::{command, root};
 /// The bit of SIGINT in the kernel's masks.
 const SIGINT_MASK: u64 = 1 << (2 - 1);
 
-/// Starts a call of a misbehaving tool and returns once an interrupt would be caught.
+/// Starts a call of a misbehaving tool.
 fn start(tool: &str, arguments: &str) -> Child {
     let allow = format!("tool={tool}");
     let plugin = "guests/dist/misbehave.wasm";
     let call = [
         "call", tool, arguments, "--plugin", plugin, "--allow", &allow, "--json",
     ];
-    let mut child = command(&root(), &call, &[]).spawn().unwrap();
+    started(&call)
+}
+
+/// Starts the command and returns once an interrupt would be caught.
+fn started(arguments: &[&str]) -> Child {
+    let mut child = command(&root(), arguments, &[]).spawn().unwrap();
     drop(child.stdin.take());
     let start = Instant::now();
     while !catches_interrupts(child.id()) {
@@ -90,4 +95,15 @@ fn l5_the_second_interrupt_quits_at_once_with_130() {
     assert!(said.contains("again"), "{said}");
     interrupt(&child);
     assert_eq!(exit(child), Some(130));
+}
+
+#[test]
+fn l5_an_interrupted_check_exits_1_without_a_report() {
+    let mut child = started(&["check", "guests/dist/misbehave.wasm"]);
+    interrupt(&child);
+    let mut stdout = String::new();
+    let mut printed = child.stdout.take().unwrap();
+    printed.read_to_string(&mut stdout).unwrap();
+    assert_eq!(exit(child), Some(1));
+    assert_eq!(stdout, "");
 }

@@ -30,6 +30,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::Args;
+use tidegate::CancellationToken;
 use tidegate_contract::grant::Grant;
 use tidegate_contract::{Effect, ToolDefinition};
 use tidegate_engine::{Anatomy, digest};
@@ -100,9 +101,17 @@ pub(crate) async fn run(arguments: &CheckArguments) -> Exit {
             return Exit::Success;
         }
     };
-    let report = match check(arguments, component).await {
+    let interrupted = interrupt::token();
+    let report = match check(arguments, component, &interrupted).await {
         Ok(report) => report,
-        Err(error) => return refusal::usage(&error, form),
+        Err(error) => {
+            let refused = refusal::usage(&error, form);
+            return if interrupted.is_cancelled() {
+                Exit::Failed
+            } else {
+                refused
+            };
+        }
     };
     if let Some(path) = &arguments.junit
         && let Err(error) = write(path, &junit::document(&report))
@@ -122,13 +131,18 @@ pub(crate) async fn run(arguments: &CheckArguments) -> Exit {
 
 /// Writes a file that the user named, in the place of what was in it.
 fn write(path: &Path, text: &str) -> anyhow::Result<()> {
-    let mut file = ambient::append_to(path)?;
+    let place = || format!("--junit {}", path.display());
+    let mut file = ambient::append_to(path).with_context(place)?;
     file.set_len(0)
         .and_then(|()| file.write_all(text.as_bytes()))
-        .with_context(|| path.display().to_string())
+        .with_context(place)
 }
 
-async fn check(arguments: &CheckArguments, path: &Path) -> anyhow::Result<Report> {
+async fn check(
+    arguments: &CheckArguments,
+    path: &Path,
+    interrupted: &CancellationToken,
+) -> anyhow::Result<Report> {
     let shown = path.display().to_string();
     let bytes = match shown.strip_prefix("builtin:") {
         Some(name) => builtin::named(name)?.bytes.to_vec(),
@@ -160,7 +174,7 @@ async fn check(arguments: &CheckArguments, path: &Path) -> anyhow::Result<Report
             plugin: setting.granted(plugin)?,
             findings,
             progress: Progress::new(),
-            interrupted: interrupt::token(),
+            interrupted: interrupted.clone(),
             seed: arguments.seed,
             cases: usize::from(arguments.cases),
             calls: 0,
