@@ -9,8 +9,8 @@
 
 pub(crate) mod child;
 mod output;
-mod stamp;
 pub mod project;
+mod stamp;
 pub mod streams;
 
 use std::fs;

@@ -71,7 +71,7 @@ fn main() -> ExitCode {
         loading(&bytes);
         memory::memory(&bytes);
     }
-    let sections: [(&str, &dyn Fn()); 6] = [
+    let sections: [(&str, &dyn Fn()); 7] = [
         ("start", &|| start::start(&bytes)),
         ("network", &network::network),
         ("serve", &serve::serve),
