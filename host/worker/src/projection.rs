@@ -128,21 +128,6 @@ pub fn open_folder(root: &Dir, segments: &[String]) -> io::Result<Dir> {
     Ok(folder)
 }
 
-/// How the name ends that a file is written under before it has its own.
-const LEFTOVER: &str = ".tmp";
-
-/// Whether a name is one that a file is written under, which a stop may have left.
-pub(crate) fn is_leftover(name: &str) -> bool {
-    let id = name
-        .strip_prefix('.')
-        .and_then(|name| name.strip_suffix(LEFTOVER));
-    let is_hex = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
-    id.is_some_and(|id| id.len() == ID_DIGITS && id.bytes().all(is_hex))
-}
-
-/// Digits of a random id.
-const ID_DIGITS: usize = 32;
-
 /// Writes one file whole or not at all. A link of that name is replaced, not followed.
 ///
 /// # Errors
@@ -151,7 +136,7 @@ const ID_DIGITS: usize = 32;
 pub fn write(folder: &Dir, name: &str, bytes: &[u8]) -> io::Result<()> {
     check_file_name(name)
         .map_err(|unfit| io::Error::new(io::ErrorKind::InvalidInput, unfit.to_string()))?;
-    let new = format!(".{}{LEFTOVER}", ambient::random_id());
+    let new = format!(".{}.tmp", ambient::random_id());
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     let mut file = folder.open_with(&new, &options)?;
@@ -344,14 +329,6 @@ mod tests {
             assert!(open_folder(&root, &[link.to_owned(), "x".to_owned()]).is_err());
         }
         assert_eq!(left.entries().unwrap().count(), 0);
-    }
-
-    #[test]
-    fn i10_what_a_stop_leaves_of_a_write_is_known_by_its_name() {
-        assert!(is_leftover(&format!(".{}.tmp", ambient::random_id())));
-        for name in [".tmp", ".env", "a.tmp", ".0123.tmp", ".ABC.tmp"] {
-            assert!(!is_leftover(name), "{name}");
-        }
     }
 
     #[test]

@@ -5,7 +5,6 @@
 
 mod files;
 mod inside;
-mod removal;
 mod runs;
 mod waiting;
 

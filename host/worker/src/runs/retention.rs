@@ -1,8 +1,8 @@
 //! How many runs there may be: open ones of a tenant, and ended ones, of which the oldest make way.
 //!
 //! An open run is never removed. Removing one that has ended is many small writes, its own row the last
-//! of them: what a stop leaves of it is found again at the next start. Deliberately absent: artifacts,
-//! whose store has bounds of its own.
+//! of them: what a stop leaves of it is found again at the next start. Deliberately absent: its files,
+//! which are whoever's the folder is, and artifacts, whose store has bounds of its own.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,6 @@ use tidegate_sandbox::ambient;
 
 use super::{Runs, Shared};
 use crate::error::WorkerError;
-use crate::store::Run;
 
 /// How often is looked for runs that have to go.
 const PERIOD: Duration = Duration::from_mins(1);
@@ -52,8 +51,7 @@ impl Default for RunBounds {
 }
 
 impl Runs {
-    /// Removes the ended runs that the bounds do not keep, with their files as far as these are still
-    /// as they were written. Answers how many. After [`resume`](Self::resume) it is done by itself
+    /// Removes the ended runs that the bounds do not keep; their files stay. Answers how many. After [`resume`](Self::resume) it is done by itself
     /// every minute.
     ///
     /// # Errors
@@ -103,27 +101,10 @@ async fn sweep(shared: &Arc<Shared>) -> Result<usize, WorkerError> {
                 break;
             }
             for run in retired {
-                remove(shared, run).await?;
+                while !shared.store.remove_some(&run.id).await? {}
                 count += 1;
             }
         }
     }
     Ok(count)
-}
-
-/// Removes a run that has ended: its files first, since nothing else says where they are.
-async fn remove(shared: &Arc<Shared>, run: Run) -> Result<(), WorkerError> {
-    let id = run.id.clone();
-    let of = Arc::clone(shared);
-    let files = move || match of.root(&run) {
-        Ok(Some(root)) => of.service.remove_files(&run, &root),
-        Ok(None) => Ok(()),
-        Err(error) => {
-            tracing::warn!("files of a run that is removed stay where they are: {error}");
-            Ok(())
-        }
-    };
-    shared.blocking(files).await??;
-    while !shared.store.remove_some(&id).await? {}
-    Ok(())
 }

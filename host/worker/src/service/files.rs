@@ -151,7 +151,7 @@ impl Service {
     }
 }
 
-pub(super) fn leaves_output(state: State) -> bool {
+fn leaves_output(state: State) -> bool {
     matches!(state, State::Completed | State::Blocked)
 }
 
@@ -183,7 +183,7 @@ fn write_files(
 }
 
 /// The step's own file.
-pub(super) fn document(attempt: &Attempt, submission: &Submission) -> String {
+fn document(attempt: &Attempt, submission: &Submission) -> String {
     let front = FrontMatter {
         task: attempt.run.task.clone(),
         step: attempt.step.clone(),

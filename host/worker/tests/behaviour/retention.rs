@@ -60,7 +60,7 @@ async fn ended(shop: &Shop) -> (String, String) {
 }
 
 #[tokio::test]
-async fn i10_of_ended_runs_the_newest_are_kept_and_the_rest_goes_with_its_files() {
+async fn i10_of_ended_runs_the_newest_are_kept_and_the_files_of_all() {
     let shop = shop(RunBounds {
         ended_runs: 2,
         ..RunBounds::default()
@@ -89,28 +89,12 @@ async fn i10_of_ended_runs_the_newest_are_kept_and_the_rest_goes_with_its_files(
         code(shop.runs.events(&tenant(), &runs[gone].0, None)),
         "NOT_FOUND"
     );
-    assert_eq!(
-        (file(gone, "plan.md"), file(gone, "notes.md")),
-        (None, None)
-    );
-    assert!(file(2, "plan.md").is_some() && file(2, "notes.md").is_some());
+    for at in [gone, 2] {
+        assert!(file(at, "plan.md").is_some() && file(at, "notes.md").is_some());
+    }
     assert_eq!(shop.runs.sweep().await.unwrap(), 0);
     shop.submit(&claimed, "done").unwrap();
     assert_eq!(shop.ended(&open).await.status, RunStatus::Completed);
-}
-
-#[tokio::test]
-async fn i10_what_somebody_changed_of_an_old_runs_files_is_left_alone() {
-    let shop = shop(RunBounds {
-        ended_ms: 1,
-        ..RunBounds::default()
-    });
-    let (run, task) = ended(&shop).await;
-    shop.write_file(&task, "notes.md", "mine now");
-    while shop.runs.sweep().await.unwrap() == 0 {}
-    assert_eq!(code(shop.runs.run(&tenant(), &run)), "NOT_FOUND");
-    assert_eq!(shop.file(&task, "plan.md"), None);
-    assert_eq!(shop.file(&task, "notes.md").as_deref(), Some("mine now"));
 }
 
 #[tokio::test]

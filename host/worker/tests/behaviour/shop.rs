@@ -189,12 +189,6 @@ impl Shop {
         root.read_to_string(path).ok()
     }
 
-    pub(crate) fn write_file(&self, task: &str, name: &str, text: &str) {
-        let root = ambient::open_folder(self.work.path()).unwrap();
-        let path = format!("workspace/tasks/{task}/ctx/{name}");
-        root.write(path, text).unwrap();
-    }
-
     pub(crate) fn remove_files(&self) {
         let root = ambient::open_folder(self.work.path()).unwrap();
         root.remove_dir_all("workspace").unwrap();
