@@ -343,7 +343,7 @@ async fn s7_a_secret_goes_to_its_origin_and_into_no_result() {
 }
 
 #[tokio::test]
-async fn s7_a_secret_in_the_kind_of_a_reference_is_thrown_away_as_well() {
+async fn s7_a_secret_in_the_kind_of_a_reference_or_in_bytes_is_thrown_away() {
     let held = "text/swordfish-42".to_owned();
     let reference = || Reference {
         uri: "urn:x".to_owned(),
@@ -365,6 +365,13 @@ async fn s7_a_secret_in_the_kind_of_a_reference_is_thrown_away_as_well() {
         McpToolResult {
             blobs: vec![McpBlob {
                 media_type: Some(held.clone()),
+                ..McpBlob::default()
+            }],
+            ..McpToolResult::default()
+        },
+        McpToolResult {
+            blobs: vec![McpBlob {
+                bytes: held.clone().into_bytes(),
                 ..McpBlob::default()
             }],
             ..McpToolResult::default()

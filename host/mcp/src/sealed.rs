@@ -39,6 +39,10 @@ impl<C> Sealed<C> {
         error
     }
 
+    fn shows_bytes(&self, bytes: &[u8]) -> bool {
+        self.secrets.iter().any(|secret| secret.is_in_bytes(bytes))
+    }
+
     fn shows_any<const N: usize>(&self, texts: [Option<&String>; N]) -> bool {
         texts.into_iter().flatten().any(|text| self.shows(text))
     }
@@ -70,7 +74,7 @@ impl<C> Sealed<C> {
             || references.any(|reference| self.is_in_reference(reference))
             || blobs.any(|blob| {
                 let texts = [blob.uri.as_ref(), blob.media_type.as_ref()];
-                self.shows_any(texts)
+                self.shows_any(texts) || self.shows_bytes(&blob.bytes)
             })
     }
 }

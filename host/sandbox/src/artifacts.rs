@@ -310,6 +310,12 @@ pub struct Shelf {
 }
 
 impl Shelf {
+    /// Whether bytes can be kept as this media type: `TYPE/SUBTYPE` without parameters.
+    #[must_use]
+    pub fn takes(media_type: &str) -> bool {
+        name::is_media_type(media_type)
+    }
+
     /// As [`Artifacts::put`].
     ///
     /// # Errors

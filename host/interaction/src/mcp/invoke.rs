@@ -118,6 +118,12 @@ async fn kept(blobs: Vec<McpBlob>, shelf: Option<&Shelf>) -> Result<Vec<Referenc
     keep::aside(keep).await
 }
 
+/// The type that bytes are kept as: the server's without its parameters, where it is one.
+fn kept_type(said: Option<&str>) -> &str {
+    let bare = said.and_then(|said| said.split(';').next()).map(str::trim);
+    bare.filter(|bare| Shelf::takes(bare)).unwrap_or(BYTES)
+}
+
 /// The store's place, and the one that the server names; one of them at least.
 fn places(blob: McpBlob, shelf: Option<&Shelf>) -> Vec<Reference> {
     let McpBlob {
@@ -127,7 +133,7 @@ fn places(blob: McpBlob, shelf: Option<&Shelf>) -> Vec<Reference> {
     } = blob;
     let mut places = Vec::new();
     if let Some(shelf) = shelf {
-        match shelf.put(media_type.as_deref().unwrap_or(BYTES), &bytes) {
+        match shelf.put(kept_type(media_type.as_deref()), &bytes) {
             Ok(kept) => places.push(Reference {
                 uri: kept.uri,
                 media_type: media_type.clone(),
