@@ -1,11 +1,23 @@
 //! What one address, one token and one tenant may have at once, and how long an ended run is kept (SPEC
 //! C8, X7, I10).
 
+use std::thread;
+use std::time::{Duration, Instant};
+
 use serde_json::json;
 
 use super::client::Request;
 use super::house::{As, House, one_step};
 use super::service::Service;
+
+/// Asks again and again until it is so, for a minute at most.
+fn until(mut is_so: impl FnMut() -> bool) {
+    let end = Instant::now() + Duration::from_mins(1);
+    while !is_so() {
+        assert!(Instant::now() < end, "it took too long");
+        thread::yield_now();
+    }
+}
 
 #[test]
 fn x7_an_address_has_its_share_of_the_connections() {
@@ -29,9 +41,7 @@ fn x7_an_address_has_its_share_of_the_connections() {
         next.write_on("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
         next.read("GET").is_some_and(|answer| answer.status == 200)
     };
-    while !is_taken() {
-        std::thread::yield_now();
-    }
+    until(is_taken);
 }
 
 #[test]
@@ -53,9 +63,7 @@ fn x7_a_token_has_its_share_of_the_streams_of_events() {
     assert!(answer.field("retry-after").is_some());
     let [first, _second] = open;
     drop(first);
-    while follow(As::Observer).1 != 200 {
-        std::thread::yield_now();
-    }
+    until(|| follow(As::Observer).1 == 200);
 }
 
 #[test]
@@ -83,9 +91,7 @@ fn i10_an_ended_run_that_is_old_is_gone_after_a_start_and_an_open_one_stays() {
     house.ask(As::Operator, Request::post(&cancel)).is(200, "");
     let house = house.restarted();
     let view = || house.ask(As::Operator, Request::get(&format!("/v1/runs/{old}")));
-    while view().status == 200 {
-        std::thread::yield_now();
-    }
+    until(|| view().status != 200);
     view().is(404, "NOT_FOUND");
     assert_eq!(house.view(&open)["status"], "running");
 }

@@ -119,8 +119,18 @@ impl Service {
     pub fn prompt(&self, caller: Caller<'_>) -> Result<Payload, WorkerError> {
         let (_, admission) = self.enter(caller)?;
         admission.standing.admit(Verb::Prompt, caller.now_ms)?;
-        let pointers = self.pointers(&admission.attempt)?;
-        Ok(Payload::of(&admission.attempt, &pointers))
+        let outputs = self.store.outputs(&admission.attempt.run.id)?;
+        Ok(self.payload(&admission.attempt, &outputs))
+    }
+
+    /// The same for whoever must not block its thread: `None` where it could take longer than a
+    /// look-up by a key, or is no success.
+    pub fn prompt_at_once(&self, caller: Caller<'_>) -> Option<Payload> {
+        let access = Access::Credential(Credential::parse(caller.credential)?.digest());
+        let (admission, outputs) = self.store.look_up_at_once(access).ok()??;
+        let admitted = admission.standing.admit(Verb::Prompt, caller.now_ms);
+        admitted.ok()?;
+        Some(self.payload(&admission.attempt, &outputs))
     }
 
     /// The system prompt that a payload refers to.
@@ -330,10 +340,10 @@ impl Service {
         Ok(())
     }
 
-    /// Pointers to what other steps of the run have left, as the attempt's policy shows them.
-    fn pointers(&self, attempt: &Attempt) -> Result<Vec<Pointer>, WorkerError> {
+    /// The payload, with pointers to what other steps of the run have left, as the attempt's policy
+    /// shows them.
+    fn payload(&self, attempt: &Attempt, outputs: &[Output]) -> Payload {
         let has_root = self.root(&attempt.run.id).is_some();
-        let outputs = self.store.outputs(&attempt.run.id)?;
         let shown = outputs.iter().filter(|output| {
             output.step != attempt.step && attempt.order.policy.shows_step(output.step.name())
         });
@@ -341,7 +351,8 @@ impl Service {
             let folder = has_root.then(|| attempt.run.folder(&output.step, output.number));
             Pointer::to(output, folder.as_deref())
         };
-        Ok(shown.map(pointer).collect())
+        let pointers: Vec<Pointer> = shown.map(pointer).collect();
+        Payload::of(attempt, &pointers)
     }
 }
 

@@ -306,6 +306,17 @@ pub trait Store: Send + Sync {
     /// The store failed.
     fn look_up(&self, access: Access) -> Result<Option<Admission>, StoreError>;
 
+    /// The attempt that is meant with what its run has left, for whoever must not block its thread:
+    /// `None` where there is none, or where it would take longer than a look-up does.
+    ///
+    /// # Errors
+    ///
+    /// The store failed.
+    fn look_up_at_once(
+        &self,
+        access: Access,
+    ) -> Result<Option<(Admission, Vec<Output>)>, StoreError>;
+
     /// Stages a part, if the standing admits it now; the last text of a name wins.
     ///
     /// # Errors

@@ -30,8 +30,11 @@ pub(super) type Path = Result<RawPathParams, RawPathParamsRejection>;
 pub(super) async fn prompt(State(door): State<Arc<Door>>, request: Request) -> Answer {
     let guest = door.access.guest(&request)?;
     query::none(request.uri())?;
-    // A look-up by key: going to another thread would cost several times what it does.
-    let payload = door.service.prompt(guest.caller())?;
+    // Going to another thread costs several times what a look-up by a key does.
+    let payload = match door.service.prompt_at_once(guest.caller()) {
+        Some(payload) => payload,
+        None => door.ask(guest, Service::prompt).await?,
+    };
     answer::json(StatusCode::OK, &payload)
 }
 

@@ -60,6 +60,8 @@ async fn contained(walk: impl Future<Output = Walked> + Send + 'static) -> Walke
     drop(task.spawn(walk));
     match task.join_next().await? {
         Ok(walked) => walked,
+        // The embedder's threads end: the run goes on after the next start.
+        Err(error) if error.is_cancelled() => None,
         Err(error) => {
             tracing::error!("a run's flow did not end by itself: {error}");
             let reason = "the flow ended by a panic".to_owned();

@@ -73,9 +73,14 @@ impl RunJournal {
 
     /// Writes what a crash may lose, since the next start comes to it again.
     fn write_later(&self, note: Note) -> Result<(), CallError> {
-        let (shared, run) = (Arc::clone(&self.shared), self.run.clone());
+        // The store itself holds this until it is told: it must not hold the store.
+        let (shared, run) = (Arc::downgrade(&self.shared), self.run.clone());
         let told = move |written: Result<(), StoreError>| match written {
-            Ok(()) => shared.service.waiting().runs.ring(&run),
+            Ok(()) => {
+                if let Some(shared) = shared.upgrade() {
+                    shared.service.waiting().runs.ring(&run);
+                }
+            }
             // The run was given up in between.
             Err(StoreError::Missing) => {}
             Err(error) => tracing::error!("the end of a step could not be kept: {error}"),

@@ -101,7 +101,7 @@ async fn sweep(shared: &Arc<Shared>) -> Result<usize, WorkerError> {
                 break;
             }
             for run in retired {
-                while !shared.store.remove_some(&run.id).await? {}
+                while !shared.store.remove_some(&run).await? {}
                 count += 1;
             }
         }

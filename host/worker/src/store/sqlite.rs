@@ -16,7 +16,7 @@ mod writes;
 
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
@@ -77,15 +77,16 @@ impl SqliteStore {
         })
     }
 
+    fn free_reader(&self) -> Option<MutexGuard<'_, Connection>> {
+        let mut readers = self.readers.iter();
+        readers.find_map(|reader| reader.try_lock().ok())
+    }
+
     fn read<T>(
         &self,
         query: impl FnOnce(&Connection) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        let free = self
-            .readers
-            .iter()
-            .find_map(|reader| reader.try_lock().ok());
-        if let Some(reader) = free {
+        if let Some(reader) = self.free_reader() {
             return query(&reader);
         }
         let turn = self.turn.fetch_add(1, Ordering::Relaxed) % READERS;
@@ -144,6 +145,14 @@ impl Store for SqliteStore {
 
     fn look_up(&self, access: Access) -> Result<Option<Admission>, StoreError> {
         self.read(|connection| reads::look_up(connection, access))
+    }
+
+    fn look_up_at_once(
+        &self,
+        access: Access,
+    ) -> Result<Option<(Admission, Vec<Output>)>, StoreError> {
+        let free = self.free_reader();
+        free.map_or(Ok(None), |reader| reads::at_once(&reader, access))
     }
 
     fn stage(

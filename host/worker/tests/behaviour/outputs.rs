@@ -54,6 +54,45 @@ fn i1_a_payload_is_put_together_when_it_is_fetched() {
 }
 
 #[test]
+fn i1_a_payload_that_is_given_at_once_is_the_same_and_lists_few_outputs() {
+    let house = House::new();
+    let at = house.dispatch("plan");
+    for done in 0..=64 {
+        let payload = house.service.prompt(caller(&at)).unwrap();
+        let at_once = house.service.prompt_at_once(caller(&at)).unwrap();
+        assert_eq!(
+            serde_json::to_value(at_once).unwrap(),
+            serde_json::to_value(payload).unwrap()
+        );
+        house.done(&format!("s{done}"), "done");
+    }
+    assert_eq!(pointers(&house, &at).len(), 65);
+    assert!(house.service.prompt_at_once(caller(&at)).is_none());
+    let unknown = house.dispatch("other");
+    house.submit(&unknown, "done").unwrap();
+    assert!(house.service.prompt_at_once(caller(&unknown)).is_none());
+}
+
+#[test]
+fn i1_a_parts_count_as_outputs_of_a_payload_that_is_given_at_once() {
+    let house = House::new();
+    let (at, other) = (house.dispatch("plan"), house.dispatch("other"));
+    for part in 0..65 {
+        house.stage(&other, &format!("p{part}"), "part").unwrap();
+    }
+    assert!(house.service.prompt_at_once(caller(&at)).is_some());
+    house.submit(&other, "done").unwrap();
+    assert!(house.service.prompt_at_once(caller(&at)).is_none());
+    assert_eq!(
+        house.service.prompt(caller(&at)).unwrap().context["steps"]
+            .as_array()
+            .unwrap()
+            .len(),
+        1
+    );
+}
+
+#[test]
 fn i1_a_system_prompt_over_25_kib_is_a_reference() {
     let house = House::new();
     for (size, is_long) in [(SYSTEM_BYTES, false), (SYSTEM_BYTES + 1, true)] {

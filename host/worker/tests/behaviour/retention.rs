@@ -104,9 +104,13 @@ async fn i10_old_runs_are_gone_after_the_next_start_and_open_ones_go_on() {
     let open = launch(&shop);
     shop.bounds.ended_ms = 1;
     let shop = shop.killed(|_service| {}).await;
-    while shop.runs.run(&tenant(), &old).is_ok() {
-        tokio::task::yield_now().await;
-    }
+    let gone = async {
+        while shop.runs.run(&tenant(), &old).is_ok() {
+            tokio::task::yield_now().await;
+        }
+    };
+    let within = std::time::Duration::from_mins(1);
+    tokio::time::timeout(within, gone).await.unwrap();
     assert_eq!(shop.view(&open).status, RunStatus::Running);
     assert_eq!(RunBounds::default().ended_ms, 90 * DAY_MS);
 }

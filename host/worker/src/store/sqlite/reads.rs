@@ -259,6 +259,36 @@ pub(super) fn outputs(connection: &Connection, run: &str) -> Result<Vec<Output>,
     })
 }
 
+/// Outputs that are few enough to be listed beside a look-up.
+const FEW: u32 = 64;
+
+/// An attempt with what its run has left, in one look at the database; `None` where there is no such
+/// attempt, or more was left than a few.
+pub(super) fn at_once(
+    connection: &Connection,
+    access: Access,
+) -> Result<Option<(Admission, Vec<Output>)>, StoreError> {
+    let transaction = connection.unchecked_transaction()?;
+    let Some(admission) = look_up(&transaction, access)? else {
+        return Ok(None);
+    };
+    let run = &admission.attempt.run.id;
+    let count = "SELECT
+        (SELECT count(*) FROM (SELECT 1 FROM attempts
+            WHERE run = ?1 AND state = 'completed' LIMIT ?2 + 1)),
+        (SELECT count(*) FROM (SELECT 1 FROM attempts a JOIN parts p ON p.attempt = a.id
+            WHERE a.run = ?1 AND a.state = 'completed' LIMIT ?2 + 1)),
+        (SELECT count(*) FROM (SELECT 1 FROM audits WHERE run = ?1 LIMIT ?2 + 1))";
+    let counts = |row: &Row<'_>| Ok([row.get(0)?, row.get(1)?, row.get(2)?]);
+    let counts: [u32; 3] = statements::row(&transaction, count, params![run, FEW], counts)?;
+    let left = match counts {
+        [0, ..] => Vec::new(),
+        few if few.iter().all(|count| *count <= FEW) => outputs(&transaction, run)?,
+        _many => return Ok(None),
+    };
+    Ok(Some((admission, left)))
+}
+
 pub(super) fn output(
     connection: &Connection,
     run: &str,

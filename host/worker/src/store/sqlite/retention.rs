@@ -1,9 +1,8 @@
 //! Rows of runs that have ended and are not kept: which they are, and how they go.
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, Row, params};
 use tidegate_contract::Tenant;
 
-use super::super::Run;
 use super::{SqliteStore, kept, reads, statements};
 use crate::error::StoreError;
 use crate::runs::RunBounds;
@@ -60,13 +59,13 @@ impl SqliteStore {
         self.read(tenants)
     }
 
-    /// Ended runs of a tenant that the bounds do not keep at a moment: at most `most`.
+    /// The ids of ended runs of a tenant that the bounds do not keep at a moment: at most `most`.
     pub(crate) fn retired(
         &self,
         tenant: &Tenant,
         bounds: &RunBounds,
         (now_ms, most): (u64, u32),
-    ) -> Result<Vec<Run>, StoreError> {
+    ) -> Result<Vec<String>, StoreError> {
         self.read(|connection| retired(connection, tenant, (bounds, now_ms, most)))
     }
 
@@ -103,19 +102,19 @@ fn retired(
     connection: &Connection,
     tenant: &Tenant,
     (bounds, now_ms, most): (&RunBounds, u64, u32),
-) -> Result<Vec<Run>, StoreError> {
-    let ended = "SELECT id AS run_id, tenant, task, launch FROM runs
-         WHERE tenant = ?1 AND ended = 1";
+) -> Result<Vec<String>, StoreError> {
+    let ended = "SELECT id FROM runs WHERE tenant = ?1 AND ended = 1";
+    let id = |row: &Row<'_>| reads::column(row, "id");
     let query = format!("{ended} ORDER BY ended_ms DESC LIMIT ?2 OFFSET ?3");
     let values = params![tenant.as_str(), most, kept(bounds.ended_runs)];
-    let too_many = statements::rows(connection, &query, values, reads::run_of)?;
+    let too_many = statements::rows(connection, &query, values, id)?;
     if !too_many.is_empty() {
         return Ok(too_many);
     }
     let before_ms = kept(now_ms.saturating_sub(bounds.ended_ms));
     let query = format!("{ended} AND ended_ms < ?3 ORDER BY ended_ms DESC LIMIT ?2");
     let values = params![tenant.as_str(), most, before_ms];
-    statements::rows(connection, &query, values, reads::run_of)
+    statements::rows(connection, &query, values, id)
 }
 
 fn remove_some(connection: &Connection, run: &str) -> Result<bool, StoreError> {
@@ -166,8 +165,7 @@ mod tests {
         };
         let mut ids = Vec::new();
         for tenant in tenants(connection).unwrap() {
-            let runs = retired(connection, &tenant, (&bounds, 100, 9)).unwrap();
-            ids.extend(runs.into_iter().map(|run| run.id));
+            ids.extend(retired(connection, &tenant, (&bounds, 100, 9)).unwrap());
         }
         ids.sort();
         ids
