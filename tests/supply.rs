@@ -10,11 +10,12 @@ use crate::support::root;
 /// The newest release of the 48.0 line that is known; raise it when a newer one is out.
 const WASMTIME: Version = Version([48, 0, 8]);
 
-/// The lock files of the tree: the host's, the guests', those of the generator of bindings and of the fuzz targets.
-const LOCKS: [&str; 4] = [
+/// The lock files of the tree: the host's, the guests', those of the generator of bindings, of new projects and of the fuzz targets.
+const LOCKS: [&str; 5] = [
     "Cargo.lock",
     "guests/rust/Cargo.lock",
     "guests/xtask/bindgen/Cargo.lock",
+    "host/cli/templates/rust/Cargo.lock",
     "fuzz/Cargo.lock",
 ];
 

@@ -88,7 +88,6 @@ fn l5_no_colour_with_no_color_and_none_in_a_pipe() {
     }
 }
 
-/// Whether a text has a sequence that sets a colour or a style (ECMA-48 8.3.117).
 /// A component of Go is large enough for its compilation to be seen.
 #[test]
 fn l5_p2_a_terminal_is_told_after_a_second_what_is_compiled() {
@@ -99,13 +98,15 @@ fn l5_p2_a_terminal_is_told_after_a_second_what_is_compiled() {
     let listed = [&listed[..], &["--allow", "tool=*"]].concat();
     let folder = TempDir::new().unwrap();
     let cache = folder.path().to_str().unwrap();
-    let text = shown(&listed, &[("XDG_CACHE_HOME", cache)]);
+    let environment = [("XDG_CACHE_HOME", cache), ("TERM", "xterm")];
+    let text = shown(&listed, &environment);
     assert!(text.contains("compiling calendar"), "{text:?}");
     assert!(text.contains("free_busy"), "{text:?}");
-    let cached = shown(&listed, &[("XDG_CACHE_HOME", cache)]);
+    let cached = shown(&listed, &environment);
     assert!(!cached.contains("compiling"), "{cached:?}");
 }
 
+/// Whether a text has a sequence that sets a colour or a style (ECMA-48 8.3.117).
 fn has_colour(text: &str) -> bool {
     text.split("\u{1b}[").skip(1).any(|rest| {
         let numbers = |c: char| c.is_ascii_digit() || c == ';';
