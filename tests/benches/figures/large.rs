@@ -16,7 +16,7 @@ use tidegate::{
 };
 use tidegate_contract::grant::{Grant, parse_allow};
 use tidegate_contract::json::JsonBounds;
-use tidegate_contract::{CallId, Document, JsonObject, Limits, ToolCall, ToolName};
+use tidegate_contract::{CallId, Document, JsonObject, Limits, Status, ToolCall, ToolName};
 use tidegate_sandbox::ambient;
 
 use crate::floor::Floor;
@@ -109,11 +109,11 @@ impl Large {
         }
     }
 
-    /// One call on the calling thread; whether it ran.
+    /// One call on the calling thread; whether it succeeded.
     fn call(&self, arguments: &str) -> bool {
         let blocking = self.runtime.blocking().unwrap();
         let result = blocking.act_tool(call_with(arguments), InvokeOptions::default());
-        result.is_ok()
+        result.is_ok_and(|result| result.status == Status::Success)
     }
 
     /// Calls at once, each of which counts the rows.
