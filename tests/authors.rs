@@ -102,11 +102,31 @@ fn has_target() -> bool {
     Path::new(String::from_utf8(output.stdout).unwrap().trim()).is_dir()
 }
 
-/// Runs a script to its end, and shows all that it said where it failed.
-fn succeeds(language: Language, folder: &Path, script: &str) -> String {
+/// What cargo, pip and npm say where a registry is not to be reached.
+const SILENCE: [&str; 10] = [
+    "Could not resolve host",
+    "Couldn't connect to server",
+    "Timeout was reached",
+    "EAI_AGAIN",
+    "ECONNREFUSED",
+    "ECONNRESET",
+    "ENOTFOUND",
+    "ETIMEDOUT",
+    "NewConnectionError",
+    "ReadTimeoutError",
+];
+
+/// Runs a script to its end, and shows all that it said where it failed; none where a registry did not
+/// answer, which the test says.
+#[expect(clippy::print_stderr, reason = "a test that proves nothing says so")]
+fn succeeds(language: Language, folder: &Path, script: &str) -> Option<String> {
     let output = shell(language, folder, script).output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     let also = String::from_utf8_lossy(&output.stderr);
+    if !output.status.success() && SILENCE.iter().any(|silence| also.contains(silence)) {
+        eprintln!("{} is passed over: {also}", language.name);
+        return None;
+    }
     assert!(output.status.success(), "{script}\n{said}\n{also}");
-    said
+    Some(said)
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::{C, GO, JAVASCRIPT, PYTHON, RUST, shell};
+use super::{C, GO, JAVASCRIPT, PYTHON, RUST, SILENCE, shell};
 use crate::support::{Output, root, tidegate_in};
 
 /// Where made components are kept.
@@ -36,10 +36,12 @@ fn component(entry: &Value) -> Option<PathBuf> {
         "go" | "go-command" => GO,
         _ => RUST,
     };
-    let sources = fs::read(root().join(format!("tests/foreign/{what}.{}", end(how))));
+    let source = |name: &str| fs::read(root().join("tests/foreign").join(name));
+    let own = source(&format!("{what}.{}", end(how))).unwrap_or_default();
+    let [shared, script] = ["wit/words.wit", "build.sh"].map(|name| source(name).unwrap());
     let file = kept().join(format!("{name}.wasm"));
     let note = kept().join(format!("{name}.made-of"));
-    let made_of = [what.as_bytes(), &sources.unwrap_or_default()].concat();
+    let made_of = [what.as_bytes(), &own, &shared, &script].concat();
     if file.is_file() && fs::read(&note).is_ok_and(|noted| noted == made_of) {
         return Some(file);
     }
@@ -62,16 +64,6 @@ fn component(entry: &Value) -> Option<PathBuf> {
     fs::write(note, made_of).unwrap();
     Some(file)
 }
-
-/// What cargo and npm say where a registry is not to be reached.
-const SILENCE: [&str; 6] = [
-    "Could not resolve host",
-    "Couldn't connect to server",
-    "Timeout was reached",
-    "EAI_AGAIN",
-    "ECONNREFUSED",
-    "ENOTFOUND",
-];
 
 /// How sources of a way end.
 fn end(how: &str) -> &str {

@@ -13,11 +13,10 @@ fn check(language: Language, kind: &str) {
     let folder = TempDir::new().unwrap();
     let name = format!("{kind}-{}", language.name);
     let new = format!("tidegate new {name} --lang {} --kind {kind}", language.name);
-    let said = succeeds(
-        language,
-        folder.path(),
-        &format!("{new}; cd {name}; ./build.sh; ./test.sh"),
-    );
+    let script = format!("{new}; cd {name}; ./build.sh; ./test.sh; tidegate check {name}.wasm");
+    let Some(said) = succeeds(language, folder.path(), &script) else {
+        return;
+    };
     assert!(said.contains(&format!("made {name} with ")), "{said}");
     assert!(said.contains("\nok: "), "{said}");
     assert!(!said.contains("FAILED"), "{said}");
@@ -37,11 +36,8 @@ fn p3_a_new_sink_and_a_new_worker_in_python_are_written_and_read_by_python() {
     for kind in ["sink", "worker"] {
         let new = format!("tidegate new {kind} --lang python --kind {kind}");
         let compile = "python3 -m py_compile src/plugin.py src/tidegate_plugin/*.py";
-        succeeds(
-            PYTHON,
-            folder.path(),
-            &format!("{new}; cd {kind}; {compile}"),
-        );
+        let script = format!("{new}; cd {kind}; {compile}");
+        assert!(succeeds(PYTHON, folder.path(), &script).is_some());
     }
 }
 

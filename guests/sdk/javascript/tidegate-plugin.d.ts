@@ -92,6 +92,11 @@ export class Refusal extends Error {
   constructor(code: string, message: string, retryable?: boolean);
 }
 
+/** Nobody knows whether a delivery was taken: some of it may have left. */
+export class Unknown extends Error {
+  constructor(message: string);
+}
+
 /** Makes the export `tools` of a plugin: `export const tools = …`. */
 export function tools(list: Tool[]): object;
 

@@ -10,6 +10,9 @@ export class Refusal extends Error {
   }
 }
 
+/** Nobody knows whether a delivery was taken: some of it may have left. */
+export class Unknown extends Error {}
+
 const NO_SUCH_TOOL = 'this plugin has no tool of that name';
 
 /** The export `tools` of a plugin. */
@@ -60,6 +63,10 @@ export function sink(take) {
           metadata: metadata && JSON.stringify(metadata),
         };
       } catch (thrown) {
+        if (thrown instanceof Unknown) {
+          const error = { code: 'OUTCOME_UNKNOWN', message: thrown.message };
+          return { deliveryId, status: 'unknown', error };
+        }
         return { deliveryId, status: 'rejected', error: failureOf(thrown) };
       }
     },

@@ -15,6 +15,15 @@ from typing import Optional
 from wit_world.imports import types
 
 
+class Unknown(Exception):
+    """Nobody knows whether a delivery was taken: some of it may have left. The message is one line that is
+    fit for anyone."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__("OUTCOME_UNKNOWN")
+        self.failure = types.Failure("OUTCOME_UNKNOWN", message, None)
+
+
 class Refusal(Exception):
     """What went wrong in the plugin's own business, in words that are fit for anyone.
 

@@ -2,7 +2,7 @@
 
 from typing import Optional
 
-from tidegate_plugin import Refusal
+from tidegate_plugin import Refusal, Unknown
 from wit_world import exports
 from wit_world.imports.types import (
     Content_Parts,
@@ -13,7 +13,7 @@ from wit_world.imports.types import (
     ReceiptStatus,
 )
 
-__all__ = ["Delivery", "Refusal", "Sink", "text_of"]
+__all__ = ["Delivery", "Refusal", "Sink", "Unknown", "text_of"]
 
 
 class Sink(exports.Sink):
@@ -22,7 +22,7 @@ class Sink(exports.Sink):
     def take(self, delivery: Delivery) -> Optional[str]:
         """Takes one delivery, once; gives a JSON object for the caller's records, or nothing.
 
-        A `Refusal` rejects it: nothing of it has left.
+        A `Refusal` rejects it: nothing of it has left. `Unknown` says that some of it may have.
         """
         raise NotImplementedError
 
@@ -32,6 +32,9 @@ class Sink(exports.Sink):
         except Refusal as refusal:
             rejected = ReceiptStatus.REJECTED
             return Receipt(delivery.delivery_id, rejected, None, refusal.failure, None)
+        except Unknown as lost:
+            unknown = ReceiptStatus.UNKNOWN
+            return Receipt(delivery.delivery_id, unknown, None, lost.failure, None)
         accepted = ReceiptStatus.ACCEPTED
         artifacts = delivery.artifacts or None
         return Receipt(delivery.delivery_id, accepted, artifacts, None, metadata)

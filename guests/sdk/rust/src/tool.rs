@@ -6,6 +6,7 @@
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use crate::bindings::tools::exports::tidegate::plugin::tools::{Guest, Problem};
 use crate::{Effect, Failure, Outcome, ToolCall, ToolDefinition};
@@ -121,15 +122,53 @@ fn definition<T: Tool>() -> ToolDefinition {
     }
 }
 
+/// Reads arguments. For JSON Schema 2.0 is an integer, for serde it is none: such numbers are read as what
+/// they are worth where the arguments do not fit as they stand.
+fn read<A: DeserializeOwned>(arguments: &str) -> serde_json::Result<A> {
+    serde_json::from_str(arguments).or_else(|unfit| {
+        let mut value: Value = serde_json::from_str(arguments)?;
+        if make_whole(&mut value) {
+            serde_json::from_value(value)
+        } else {
+            Err(unfit)
+        }
+    })
+}
+
+/// The largest number below which each whole one has a float of its own.
+const WHOLE: f64 = 9_007_199_254_740_992.0;
+
+/// Writes floats without a fraction as integers; whether there were any.
+fn make_whole(value: &mut Value) -> bool {
+    match value {
+        Value::Number(number) => match number.as_f64() {
+            Some(float) if number.is_f64() && float.fract() == 0.0 && float.abs() < WHOLE => {
+                #[expect(clippy::cast_possible_truncation, reason = "it is whole and small")]
+                let whole = float as i64;
+                *value = whole.into();
+                true
+            }
+            _ => false,
+        },
+        Value::Array(values) => values
+            .iter_mut()
+            .fold(false, |any, value| make_whole(value) | any),
+        Value::Object(values) => values
+            .values_mut()
+            .fold(false, |any, value| make_whole(value) | any),
+        _ => false,
+    }
+}
+
 fn validate<T: Tool>(arguments: &str) -> Result<(), Vec<Problem>> {
-    match serde_json::from_str(arguments) {
+    match read(arguments) {
         Ok(arguments) => T::validate(&arguments),
         Err(_unfit) => Err(vec![Problem::new("", UNFIT)]),
     }
 }
 
 fn execute<T: Tool>(arguments: &str) -> Outcome {
-    match serde_json::from_str(arguments) {
+    match read(arguments) {
         Ok(arguments) => T::execute(arguments).unwrap_or_else(Outcome::from),
         Err(_unfit) => Failure::new("INVALID_ARGUMENTS", UNFIT).into(),
     }

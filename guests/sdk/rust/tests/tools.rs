@@ -78,6 +78,10 @@ fn p1_arguments_are_read_checked_and_handed_over() {
         })
     };
     assert_eq!(call(r#"{"text":"ab"}"#), Outcome::text("abab"));
+    // An integer, as JSON Schema has it.
+    assert_eq!(call(r#"{"text":"ab","times":1.0}"#), Outcome::text("ab"));
+    let unfit = call(r#"{"text":"ab","times":1.5}"#).error.unwrap();
+    assert_eq!(unfit.code, "INVALID_ARGUMENTS");
     let failed = call(r#"{"text":"ab","times":10}"#);
     assert_eq!(failed.status, Status::Failed);
     assert_eq!(failed.error.unwrap().code, "TOO_MANY");

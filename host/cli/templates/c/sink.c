@@ -17,11 +17,15 @@ static bool is_blank(const sink_plugin_string_t *text) {
   return true;
 }
 
+static void fail(exports_tidegate_plugin_sink_receipt_t *receipt, const char *code, const char *message) {
+  receipt->error.is_some = true;
+  sink_plugin_string_dup(&receipt->error.val.code, code);
+  sink_plugin_string_dup(&receipt->error.val.message, message);
+}
+
 static void reject(exports_tidegate_plugin_sink_receipt_t *receipt, const char *message) {
   receipt->status = TIDEGATE_PLUGIN_TYPES_RECEIPT_STATUS_REJECTED;
-  receipt->error.is_some = true;
-  sink_plugin_string_dup(&receipt->error.val.code, "NOT_PRINTED");
-  sink_plugin_string_dup(&receipt->error.val.message, message);
+  fail(receipt, "NOT_PRINTED", message);
 }
 
 void exports_tidegate_plugin_sink_deliver(exports_tidegate_plugin_sink_delivery_t *delivery,
@@ -37,7 +41,11 @@ void exports_tidegate_plugin_sink_deliver(exports_tidegate_plugin_sink_delivery_
   } else {
     fwrite(content->val.text.ptr, 1, content->val.text.len, stdout);
     putchar('\n');
-    if (fflush(stdout) != 0) reject(ret, "standard output did not take the message");
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+      // Lines of it may have been printed.
+      ret->status = TIDEGATE_PLUGIN_TYPES_RECEIPT_STATUS_UNKNOWN;
+      fail(ret, "OUTCOME_UNKNOWN", "standard output did not take the whole message");
+    }
   }
   exports_tidegate_plugin_sink_delivery_free(delivery);
 }

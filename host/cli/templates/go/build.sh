@@ -22,6 +22,11 @@ fi
 runtime=$(cargo metadata --format-version 1 --locked --manifest-path bindgen/Cargo.toml | tr ',' '\n' |
   sed -n 's|.*"manifest_path":"\(.*/wit-bindgen-go-[0-9.]*\)/Cargo.toml".*|\1/src/pkg|p')
 
+if [ ! -d "$runtime" ]; then
+  echo "the module of the bindings was not found: does \`cargo metadata\` work in bindgen/?" >&2
+  exit 1
+fi
+
 rm -rf build/module
 mkdir -p build/module
 "$bindgen" bindings go wit {{world}} build/module

@@ -21,7 +21,11 @@ func Deliver(delivery types.Delivery) types.Receipt {
 		return rejected(delivery, "there is nothing to print")
 	}
 	if _, err := fmt.Println(text); err != nil {
-		return rejected(delivery, "standard output did not take the message")
+		// Lines of it may have been printed.
+		return not(delivery, types.ReceiptStatusUnknown, types.Failure{
+			Code: "OUTCOME_UNKNOWN", Message: "standard output did not take the whole message",
+			Retryable: wit.None[bool](),
+		})
 	}
 	return types.Receipt{
 		DeliveryId: delivery.DeliveryId,
@@ -34,9 +38,13 @@ func Deliver(delivery types.Delivery) types.Receipt {
 
 func rejected(delivery types.Delivery, message string) types.Receipt {
 	failure := types.Failure{Code: "NOT_PRINTED", Message: message, Retryable: wit.None[bool]()}
+	return not(delivery, types.ReceiptStatusRejected, failure)
+}
+
+func not(delivery types.Delivery, status types.ReceiptStatus, failure types.Failure) types.Receipt {
 	return types.Receipt{
 		DeliveryId: delivery.DeliveryId,
-		Status:     types.ReceiptStatusRejected,
+		Status:     status,
 		Artifacts:  wit.None[[]types.Artifact](),
 		Error:      wit.Some(failure),
 		Metadata:   wit.None[string](),

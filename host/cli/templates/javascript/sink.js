@@ -2,12 +2,17 @@
 
 import { getStdout } from 'wasi:cli/stdout@0.2.0';
 
-import { Refusal, bytesOf, sink as sinkOf, textOf } from './tidegate-plugin.js';
+import { Refusal, Unknown, bytesOf, sink as sinkOf, textOf } from './tidegate-plugin.js';
 
 export const sink = sinkOf(({ message }) => {
   const text = textOf(message);
   if (text.trim() === '') throw new Refusal('BLANK', 'there is nothing to print');
-  print(`${text}\n`);
+  try {
+    print(`${text}\n`);
+  } catch {
+    // Lines of it may have been printed.
+    throw new Unknown('standard output did not take the whole message');
+  }
 });
 
 // WASI takes at most 4,096 bytes at a time; the host prints whole lines.

@@ -1,7 +1,7 @@
 """The sink `{{name}}`: prints the text of each message, for which it is granted `stdout`."""
 
 import tidegate_plugin.sink as plugin
-from tidegate_plugin.sink import Delivery, Refusal, text_of
+from tidegate_plugin.sink import Delivery, Refusal, Unknown, text_of
 
 
 class Sink(plugin.Sink):
@@ -9,4 +9,8 @@ class Sink(plugin.Sink):
         text = text_of(delivery.message)
         if not text.strip():
             raise Refusal("BLANK", "there is nothing to print")
-        print(text, flush=True)
+        try:
+            print(text, flush=True)
+        except OSError:
+            # Lines of it may have been printed.
+            raise Unknown("standard output did not take the whole message")

@@ -18,7 +18,9 @@ SCHEMA = {
 
 
 def problems(arguments: dict) -> list[tuple[str, str]]:
-    return [] if arguments["text"].strip() else [("/text", "the text is blank")]
+    # What is no text has been refused by the schema already.
+    text = str(arguments.get("text", ""))
+    return [] if text.strip() else [("/text", "the text is blank")]
 
 
 def count(arguments: dict) -> str:

@@ -19,9 +19,12 @@ const SECTION: &str = "package-docs";
 /// The versions that are known. They differ in how the words of a function stand there.
 const VERSIONS: [u8; 2] = [0, 1];
 
-/// The largest document that is read, and the most of them: components are made of parts.
-const DOCUMENT_BYTES: usize = 1024 * 1024;
+/// The most that is read of all documents together, and the most of them: components are made of parts.
+const DOCUMENTS_BYTES: usize = 1024 * 1024;
 const DOCUMENTS: usize = 32;
+
+/// Most worlds of a document that are looked at: a component is of one.
+const WORLDS: usize = 16;
 
 /// The longest words for a field, in bytes; longer ones are left out. Schemas are bounded as a whole.
 const FIELD_BYTES: usize = 1024;
@@ -33,13 +36,17 @@ impl Docs {
     /// Reads what there is; a section that is damaged or too large is passed over.
     pub(crate) fn read(component: &[u8]) -> Self {
         let payloads = Parser::new(0).parse_all(component).map_while(Result::ok);
+        let mut left = DOCUMENTS_BYTES;
         let sections = payloads.filter_map(|payload| match payload {
-            Payload::CustomSection(section) if section.name() == SECTION => {
-                document(section.data())
-            }
+            Payload::CustomSection(section) if section.name() == SECTION => Some(section.data()),
             _ => None,
         });
-        Self(sections.take(DOCUMENTS).collect())
+        let within = sections.take(DOCUMENTS).filter(|section| {
+            let rest = left.checked_sub(section.len());
+            left = rest.unwrap_or(left);
+            rest.is_some()
+        });
+        Self(within.filter_map(document).collect())
     }
 
     /// Puts words to the tools, and to the fields of their arguments, as far as a definition may be long.
@@ -88,7 +95,7 @@ impl Docs {
             .iter()
             .flat_map(move |document| match &function.interface {
                 Some(interface) => named(document, "interfaces", interface),
-                None => every(document, "worlds"),
+                None => worlds(document),
             });
         owners.flat_map(move |owner| tables.iter().filter_map(move |table| owner.get(*table)))
     }
@@ -157,7 +164,7 @@ fn document(section: &[u8]) -> Option<Value> {
         .contains(version)
         .then(|| std::str::from_utf8(text).ok())??;
     let bounds = JsonBounds {
-        bytes: DOCUMENT_BYTES,
+        bytes: DOCUMENTS_BYTES,
         ..JsonBounds::default()
     };
     json::parse(text, &bounds).ok()
@@ -168,9 +175,12 @@ fn named<'a>(document: &'a Value, table: &str, name: &str) -> Vec<&'a Value> {
     one.into_iter().collect()
 }
 
-fn every<'a>(document: &'a Value, table: &str) -> Vec<&'a Value> {
-    let all = document.get(table).and_then(Value::as_object);
-    all.into_iter().flat_map(JsonObject::values).collect()
+fn worlds(document: &Value) -> Vec<&Value> {
+    let all = document.get("worlds").and_then(Value::as_object);
+    all.into_iter()
+        .flat_map(JsonObject::values)
+        .take(WORLDS)
+        .collect()
 }
 
 /// Words that stand there as a text, or as `docs` of an object.
