@@ -16,9 +16,9 @@ const count = {
   description: 'Counts the words of a text: what stands between white space.',
   inputSchema,
 
-  // What is no text has been refused by the schema already.
   problems({ text }) {
-    return String(text ?? '').trim() === '' ? [{ pointer: '/text', reason: 'the text is blank' }] : [];
+    if (typeof text === 'string' && text.trim() !== '') return [];
+    return [{ pointer: '/text', reason: 'the text is blank' }];
   },
 
   run({ text }) {

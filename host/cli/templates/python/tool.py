@@ -18,9 +18,10 @@ SCHEMA = {
 
 
 def problems(arguments: dict) -> list[tuple[str, str]]:
-    # What is no text has been refused by the schema already.
-    text = str(arguments.get("text", ""))
-    return [] if text.strip() else [("/text", "the text is blank")]
+    text = arguments.get("text")
+    if isinstance(text, str) and text.strip():
+        return []
+    return [("/text", "the text is blank")]
 
 
 def count(arguments: dict) -> str:
