@@ -140,7 +140,11 @@ async fn o3_bytes_with_a_place_or_a_kind_of_the_server_s_own_are_kept_beside_it(
         ),
         (of(Some(" "), None), vec!["artifact:"]),
         (of(None, None), vec!["artifact:"]),
-        (of(None, Some("no kind")), vec!["urn:sha-256:"]),
+        (of(None, Some("no kind")), vec!["artifact:"]),
+        (
+            of(None, Some("text/plain; charset=utf-8")),
+            vec!["artifact:"],
+        ),
     ] {
         let answer = McpToolResult {
             blobs: vec![blob.clone()],
