@@ -29,6 +29,24 @@ pub(crate) enum Breach {
 }
 
 impl Breach {
+    /// All of them.
+    pub(crate) const ALL: [Self; 14] = [
+        Self::Cancelled,
+        Self::Deadline,
+        Self::Cpu,
+        Self::Memory,
+        Self::Table,
+        Self::Instances,
+        Self::Handles,
+        Self::HostAllocation,
+        Self::Result,
+        Self::KeptResult,
+        Self::LiftedResult,
+        Self::HttpRequests,
+        Self::HttpResponse,
+        Self::HttpHeaders,
+    ];
+
     const fn code(self) -> &'static str {
         match self {
             Self::Cancelled => "CANCELLED",

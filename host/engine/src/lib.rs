@@ -55,6 +55,7 @@ pub use admission::{Admission, Claim, Need, Permit};
 pub use anatomy::{Anatomy, AnatomyError, Producer};
 pub use command::{CommandComponent, Executor};
 pub use digest::{Digester, digest};
+pub use ending::EndedBy;
 pub use engine::{DEFAULT_SLOTS, Engine, EngineSettings, MAX_SLOTS};
 pub use error::EngineError;
 pub use plugin::{CallOptions, Plugin, PluginSource, Reread, RunOn};
