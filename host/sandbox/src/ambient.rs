@@ -12,6 +12,7 @@ mod output;
 pub mod project;
 mod stamp;
 pub mod streams;
+mod written;
 
 use std::fs;
 use std::io::{self, Read as _, Write as _};
@@ -32,6 +33,7 @@ use crate::error::SandboxError;
 
 pub use output::output_of;
 pub use stamp::Stamp;
+pub use written::write_to;
 
 /// The folder that relative grants mean.
 #[derive(Clone, Debug)]
