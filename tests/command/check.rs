@@ -5,12 +5,13 @@ mod faults;
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use self::faults::{FAULTS, planted};
+use self::faults::{FAULTS, failing_with, planted};
 use crate::support::{Output, root, tidegate, tidegate_in};
 
 fn checked(arguments: &[&str]) -> Output {
@@ -223,6 +224,40 @@ fn p3_an_authors_own_calls_are_made_and_compared() {
 }
 
 #[test]
+fn p3_an_authors_call_that_is_denied_has_failed() {
+    for (expect, is_unexpected) in [("success", true), ("refused", true), ("failed", false)] {
+        let line = format!(
+            r#"{{"tool":"read_text","arguments":{{"path":"/outside/a.txt"}},"expect":"{expect}"}}"#
+        );
+        let output = checked_with(&[&line]);
+        let errors = rules(&output.json(), "error");
+        assert_eq!(
+            errors.contains("example-unexpected"),
+            is_unexpected,
+            "{expect}: {}",
+            output.stdout
+        );
+    }
+}
+
+#[test]
+fn p3_a_code_that_looks_like_a_limits_is_the_guests_own() {
+    let folder = TempDir::new().unwrap();
+    for (code, expected) in [
+        ("LIMIT_HIGH", "never-succeeds"),
+        ("LIMIT_HTTP", "error-code-reserved"),
+    ] {
+        let output = checked(&[&failing_with(&folder, code), "--json"]);
+        let report = output.json();
+        assert_eq!((output.exit, &report["errors"]), (0, &json!(0)), "{report}");
+        let warnings = rules(&report, "warning");
+        assert!(warnings.contains(expected), "{code}: {report}");
+        let is_reserved = warnings.contains("error-code-reserved");
+        assert_eq!(is_reserved, code == "LIMIT_HTTP");
+    }
+}
+
+#[test]
 fn p3_an_authors_call_that_is_malformed_is_named_by_its_line() {
     for (line, said) in [
         (
@@ -279,6 +314,43 @@ fn p3_junit_has_a_case_for_each_rule_and_fails_those_that_are_broken() {
         "the same cases, broken or not"
     );
     assert!(xml.contains("failures=\"0\""));
+}
+
+#[test]
+fn p3_a_failed_check_leaves_no_report_of_an_earlier_one() {
+    let folder = TempDir::new().unwrap();
+    let (text, written) = (
+        folder.path().join("text.wasm"),
+        folder.path().join("report.xml"),
+    );
+    fs::write(&text, "hello").unwrap();
+    fs::write(&written, "<testsuites/>").unwrap();
+    let [text, junit] = [&text, &written].map(|path| path.to_str().unwrap());
+    assert_eq!(checked(&[text, "--junit", junit]).exit, 2);
+    assert_eq!(fs::read(&written).unwrap(), b"");
+}
+
+#[test]
+fn p3_a_junit_file_is_the_users_as_any_other_and_has_to_be_writable() {
+    let folder = TempDir::new().unwrap();
+    let (plain, written) = (folder.path().join("plain"), folder.path().join("new.xml"));
+    fs::write(&plain, "").unwrap();
+    let component = planted(&folder, "none");
+    let junit = written.to_str().unwrap();
+    assert_eq!(checked(&[&component, "--junit", junit]).exit, 0);
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
+    assert_eq!(mode(&written), mode(&plain));
+
+    let nowhere = folder.path().join("no-such-folder/report.xml");
+    let nowhere = nowhere.to_str().unwrap();
+    let output = checked(&[&component, "--junit", nowhere]);
+    assert_eq!((output.exit, output.stdout.as_str()), (2, ""));
+    assert!(output.stderr.contains(nowhere), "{}", output.stderr);
+
+    let full = checked(&[&component, "--junit", "/dev/full"]);
+    assert_eq!(full.exit, 2);
+    assert!(full.stdout.contains("0 errors"), "the report is said");
+    assert!(full.stderr.contains("--junit /dev/full"), "{}", full.stderr);
 }
 
 #[test]

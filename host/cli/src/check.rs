@@ -101,6 +101,14 @@ pub(crate) async fn run(arguments: &CheckArguments) -> Exit {
             return Exit::Success;
         }
     };
+    let junit = match &arguments.junit {
+        // It is empty until there is a report, so that none of an earlier check is taken for this one's.
+        Some(path) => match ambient::write_to(path).with_context(|| place(path)) {
+            Ok(file) => Some((path, file)),
+            Err(error) => return refusal::usage(&error, form),
+        },
+        None => None,
+    };
     let interrupted = interrupt::token();
     let report = match check(arguments, component, &interrupted).await {
         Ok(report) => report,
@@ -113,14 +121,15 @@ pub(crate) async fn run(arguments: &CheckArguments) -> Exit {
             };
         }
     };
-    if let Some(path) = &arguments.junit
-        && let Err(error) = write(path, &junit::document(&report))
-    {
-        return refusal::usage(&error, form);
-    }
     match form {
         Form::Json => print::json(&report),
         Form::Text => print::text(&report.text()),
+    }
+    if let Some((path, mut file)) = junit
+        && let Err(error) = file.write_all(junit::document(&report).as_bytes())
+    {
+        print::warning(&format!("error: {}: {error}", place(path)));
+        return Exit::Refused;
     }
     if report.errors == 0 {
         Exit::Success
@@ -129,13 +138,8 @@ pub(crate) async fn run(arguments: &CheckArguments) -> Exit {
     }
 }
 
-/// Writes a file that the user named, in the place of what was in it.
-fn write(path: &Path, text: &str) -> anyhow::Result<()> {
-    let place = || format!("--junit {}", path.display());
-    let mut file = ambient::append_to(path).with_context(place)?;
-    file.set_len(0)
-        .and_then(|()| file.write_all(text.as_bytes()))
-        .with_context(place)
+fn place(junit: &Path) -> String {
+    format!("--junit {}", junit.display())
 }
 
 async fn check(

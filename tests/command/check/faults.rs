@@ -106,6 +106,23 @@ pub(super) fn planted(folder: &TempDir, fault: &str) -> String {
     path.to_str().unwrap().to_owned()
 }
 
+/// The component whose tool fails with a code of its own, of ten characters.
+pub(super) fn failing_with(folder: &TempDir, code: &str) -> String {
+    let path = planted(folder, "error_reserved");
+    let mut component = fs::read(&path).unwrap();
+    let (was, is) = (b"QUEUE_FULL", code.as_bytes());
+    assert_eq!(was.len(), is.len());
+    let places: Vec<usize> = (0..component.len() - was.len())
+        .filter(|at| component[*at..].starts_with(was))
+        .collect();
+    assert!(!places.is_empty(), "the code stands in the component");
+    for at in places {
+        component[at..at + was.len()].copy_from_slice(is);
+    }
+    fs::write(&path, component).unwrap();
+    path
+}
+
 /// Checks every fault of one half of the table: two tests share the work of compiling them.
 fn check_half(half: usize) {
     let folder = TempDir::new().unwrap();

@@ -11,9 +11,10 @@ use anyhow::{Context as _, bail};
 use serde_json::json;
 use tidegate::{CallOptions, CancellationToken, Invocation, Plugin, ProgressSink, RunOn, WorkEnd};
 use tidegate_contract::{
-    CallError, CallId, Delivery, Document, JsonBounds, OutputReceipt, Problem, ReceiptStatus,
-    Tenant, ToolCall, ToolName, ToolOutcome, Value, text,
+    CallError, CallId, Delivery, Document, JsonBounds, Limits, OutputReceipt, Problem,
+    ReceiptStatus, Tenant, ToolCall, ToolName, ToolOutcome, Value, text,
 };
+use tidegate_engine::EndedBy;
 
 use super::findings::{Findings, Subject};
 use super::parts::StagedParts;
@@ -82,6 +83,8 @@ pub(super) enum End {
 #[derive(Debug)]
 pub(super) struct Ended {
     pub(super) end: End,
+    /// What ended it where the guest did not.
+    pub(super) by: Option<EndedBy>,
     pub(super) took: Duration,
 }
 
@@ -133,7 +136,8 @@ impl Bench {
             let saw = "`done` was less than in the report before";
             self.findings.add(&rules::PROGRESS_GOES_BACK, &subject, saw);
         }
-        Ok(Ended { end, took })
+        let by = ended_by(&end, plugin.limits());
+        Ok(Ended { end, by, took })
     }
 
     /// The options of a call that starts now; it is counted.
@@ -190,6 +194,13 @@ fn end(said: Result<ToolOutcome, CallError>) -> anyhow::Result<End> {
         }
         Err(error) => return Err(error).context("the host could not make a call"),
     })
+}
+
+fn ended_by(end: &End, limits: &Limits) -> Option<EndedBy> {
+    match end {
+        End::Outcome(outcome) => EndedBy::of(outcome.error.as_ref()?, limits),
+        End::Refused(_) | End::Broken(_) | End::Denied(_) => None,
+    }
 }
 
 /// A receipt as an outcome.

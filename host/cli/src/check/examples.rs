@@ -66,6 +66,9 @@ pub(super) fn read(path: &Path, tools: &[ToolDefinition]) -> anyhow::Result<Vec<
         }
         let value = json::parse(line, &JsonBounds::default()).with_context(place)?;
         let line: Line = serde_json::from_value(value).with_context(place)?;
+        let arguments = Value::Object(line.arguments);
+        // A number may be longer as the host writes it.
+        json::check(&arguments, &JsonBounds::default()).with_context(place)?;
         if !names.contains(&line.tool.as_str()) {
             let meant = nearest(&line.tool, &names)
                 .map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
@@ -77,7 +80,7 @@ pub(super) fn read(path: &Path, tools: &[ToolDefinition]) -> anyhow::Result<Vec<
         }
         examples.push(Example {
             tool: line.tool,
-            arguments: Value::Object(line.arguments),
+            arguments,
             expect: line.expect,
             line: at + 1,
         });

@@ -7,7 +7,7 @@ mod numbers;
 mod texts;
 
 use tidegate::Schema;
-use tidegate_contract::{JsonObject, Value};
+use tidegate_contract::{JsonBounds, JsonObject, Value, json};
 
 use super::random::Random;
 
@@ -23,6 +23,10 @@ const GUESSES: usize = 12;
 const VALUES: usize = 2_000;
 const ALL_VALUES: usize = 50_000;
 
+/// Most bytes of all that is made of one schema, kept or not. One document is as large as arguments may
+/// be.
+const ALL_BYTES: usize = 16 * 1024 * 1024;
+
 /// Most items of a list, unless its schema asks for more.
 const ITEMS: usize = 4;
 
@@ -37,15 +41,32 @@ enum Size {
     Any,
 }
 
+/// How much may still be made.
+#[derive(Debug)]
+struct Room {
+    values: usize,
+    bytes: usize,
+}
+
+impl Room {
+    /// Takes a part of it. Where that is too much, nothing is left.
+    fn take(&mut self, values: usize, bytes: usize) -> bool {
+        let values = self.values.checked_sub(values);
+        let left = values.zip(self.bytes.checked_sub(bytes));
+        (self.values, self.bytes) = left.unwrap_or_default();
+        left.is_some()
+    }
+}
+
 /// Makes documents of one schema.
 #[derive(Debug)]
 pub(super) struct Maker<'a> {
     root: Value,
     schema: &'a Schema,
     random: Random,
-    /// How many values may still be made, of the document and in all.
-    left: usize,
-    left_in_all: usize,
+    /// What is left of the document's room, and of that for all.
+    left: Room,
+    left_in_all: Room,
 }
 
 impl<'a> Maker<'a> {
@@ -54,8 +75,14 @@ impl<'a> Maker<'a> {
             root: Value::Object(root.clone()),
             schema,
             random,
-            left: 0,
-            left_in_all: ALL_VALUES,
+            left: Room {
+                values: 0,
+                bytes: 0,
+            },
+            left_in_all: Room {
+                values: ALL_VALUES,
+                bytes: ALL_BYTES,
+            },
         }
     }
 
@@ -64,59 +91,56 @@ impl<'a> Maker<'a> {
         let mut made: Vec<Value> = Vec::new();
         let root = self.root.clone();
         for guess in 0..wanted.saturating_mul(GUESSES) {
-            if made.len() >= wanted || self.left_in_all == 0 {
+            if made.len() >= wanted || self.left_in_all.values == 0 {
                 break;
             }
-            self.left = VALUES;
+            self.left = Room {
+                values: VALUES,
+                bytes: JsonBounds::default().bytes,
+            };
             let size = match guess {
                 0 => Size::Least,
                 1 => Size::Most,
                 _ => Size::Any,
             };
             let value = self.make(&root, size, 0);
-            if value.is_object() && !made.contains(&value) && self.schema.check(&value).is_ok() {
+            let is_fit = value.is_object() && fits(&value) && self.schema.check(&value).is_ok();
+            if is_fit && !made.contains(&value) {
                 made.push(value);
             }
         }
         made
     }
 
+    fn take(&mut self, values: usize, bytes: usize) -> bool {
+        self.left.take(values, bytes) && self.left_in_all.take(values, bytes)
+    }
+
+    /// The value where there is room for it.
+    fn kept(&mut self, value: Value) -> Value {
+        if self.take(0, value.to_string().len()) {
+            value
+        } else {
+            Value::Null
+        }
+    }
+
     /// A value for one place.
     fn make(&mut self, schema: &Value, size: Size, depth: usize) -> Value {
-        let (Some(left), Some(left_in_all)) =
-            (self.left.checked_sub(1), self.left_in_all.checked_sub(1))
-        else {
-            return Value::Null;
-        };
-        if depth > DEEPEST {
+        if depth > DEEPEST || !self.take(1, 0) {
             return Value::Null;
         }
-        (self.left, self.left_in_all) = (left, left_in_all);
         let Value::Object(schema) = schema else {
             return Value::from("anything");
         };
         let size = if depth > DEPTH { Size::Least } else { size };
         let schema = self.plain(schema.clone(), size);
-        if let Some(value) = schema.get("const") {
-            return value.clone();
+        if let Some(value) = self.written(&schema, size) {
+            return self.kept(value);
         }
-        if let Some(Value::Array(values)) = schema.get("enum") {
-            return match size {
-                Size::Least => values.first().cloned(),
-                Size::Most => values.last().cloned(),
-                Size::Any => self.random.pick(values).cloned(),
-            }
-            .unwrap_or_default();
-        }
-        if let (Size::Any, Some(Value::Array(examples))) = (size, schema.get("examples"))
-            && self.random.coin()
-            && let Some(example) = self.random.pick(examples)
-        {
-            return example.clone();
-        }
-        match self.kind(&schema) {
-            "object" => self.object(&schema, size, depth),
-            "array" => self.list(&schema, size, depth),
+        let value = match self.kind(&schema) {
+            "object" => return self.object(&schema, size, depth),
+            "array" => return self.list(&schema, size, depth),
             "string" => texts::make(&schema, size, &mut self.random),
             "integer" => numbers::integer(&schema, size, &mut self.random),
             "number" => numbers::number(&schema, size, &mut self.random),
@@ -126,7 +150,29 @@ impl<'a> Maker<'a> {
                 Size::Any => self.random.coin(),
             }),
             _ => Value::Null,
+        };
+        self.kept(value)
+    }
+
+    /// A value that the schema itself has written down.
+    fn written(&mut self, schema: &JsonObject, size: Size) -> Option<Value> {
+        if let Some(value) = schema.get("const") {
+            return Some(value.clone());
         }
+        if let Some(Value::Array(values)) = schema.get("enum") {
+            let value = match size {
+                Size::Least => values.first(),
+                Size::Most => values.last(),
+                Size::Any => self.random.pick(values),
+            };
+            return Some(value.cloned().unwrap_or_default());
+        }
+        if let (Size::Any, Some(Value::Array(examples))) = (size, schema.get("examples"))
+            && self.random.coin()
+        {
+            return self.random.pick(examples).cloned();
+        }
+        None
     }
 
     /// The schema with its references followed and its branches chosen.
@@ -212,7 +258,11 @@ impl<'a> Maker<'a> {
                 made.insert(format!("key{number}"), self.make(&others, size, depth + 1));
             }
         }
-        Value::Object(made)
+        if self.take(0, made.keys().map(String::len).sum()) {
+            Value::Object(made)
+        } else {
+            Value::Null
+        }
     }
 
     fn list(&mut self, schema: &JsonObject, size: Size, depth: usize) -> Value {
@@ -251,6 +301,11 @@ impl<'a> Maker<'a> {
     }
 }
 
+/// Whether a host takes a value as arguments at all: it is neither too large nor too deep.
+pub(super) fn fits(value: &Value) -> bool {
+    json::check(value, &JsonBounds::default()).is_ok()
+}
+
 /// Lays a second schema over the first: mappings are joined, lists of names too, bounds replaced.
 fn lay_over(schema: &mut JsonObject, other: Option<&Value>) {
     for (key, value) in other.and_then(Value::as_object).into_iter().flatten() {
@@ -287,7 +342,7 @@ mod tests {
     use tidegate::Schema;
     use tidegate_contract::Value;
 
-    use super::Maker;
+    use super::{ALL_BYTES, Maker};
     use crate::check::random::Random;
 
     fn good(schema: &Value, seed: u64) -> Vec<Value> {
@@ -366,6 +421,50 @@ mod tests {
             let made = good(&schema(property.clone()), 1);
             assert_eq!(!made.is_empty(), is_made, "{property}");
         }
+    }
+
+    #[test]
+    fn p3_what_is_made_is_no_larger_than_arguments_may_be() {
+        let text = |length: usize| json!({"type": "string", "minLength": length});
+        let texts = |count: usize| {
+            let names: Vec<String> = (0..count).map(|at| format!("text{at}")).collect();
+            let properties = names.iter().map(|name| (name.clone(), text(100_000)));
+            let properties = Value::Object(properties.collect());
+            json!({"type": "object", "properties": properties, "required": names})
+        };
+        for made in good(&texts(10), 1) {
+            assert!(made.to_string().len() > 1_000_000);
+        }
+        assert!(!good(&texts(10), 1).is_empty());
+        assert!(good(&texts(11), 1).is_empty());
+        let long = "x".repeat(20_000);
+        let list = json!({
+            "type": "object",
+            "properties": {"list": {"type": "array", "minItems": 1_000, "items": {"const": long}}},
+            "required": ["list"],
+        });
+        assert!(good(&list, 1).is_empty());
+        let some = json!({
+            "type": "object",
+            "properties": {"text": text(90_000), "more": texts(11)},
+            "required": ["text"],
+        });
+        let made = good(&some, 1);
+        assert!(!made.is_empty(), "the large guesses alone are left out");
+        assert!(made.iter().all(|made| made.to_string().len() <= 1 << 20));
+    }
+
+    #[test]
+    fn p3_all_that_is_made_of_one_schema_is_bounded_together() {
+        let text = json!({"type": "string", "minLength": 100_000, "maxLength": 100_060});
+        let properties = json!({"a": text, "b": text, "c": text, "d": text, "e": text});
+        let required = json!(["a", "b", "c", "d", "e"]);
+        let schema = json!({"type": "object", "properties": properties, "required": required});
+        let root = schema.as_object().unwrap();
+        let compiled = Schema::compile(root).unwrap();
+        let made = Maker::new(root, &compiled, Random::new(1)).good(1_000);
+        let bytes: usize = made.iter().map(|made| made.to_string().len()).sum();
+        assert!(made.len() > 8 && bytes <= ALL_BYTES + 1_000 * made.len());
     }
 
     #[test]

@@ -6,14 +6,14 @@ use tidegate_contract::{
     Effect, Failure, FailureError, Problem, ReceiptError, ReceiptStatus, ResultError, Status,
     ToolOutcome, Value,
 };
-use tidegate_engine::digest;
+use tidegate_engine::{EndedBy, digest};
 
 use super::bench::{End, Ended, Input};
 use super::findings::{Findings, Subject};
 use super::rules::{self, Rule};
 
 /// Codes that only the host gives.
-const RESERVED: [&str; 12] = [
+const RESERVED: [&str; 22] = [
     "INVALID_CALL",
     "INVALID_ARGUMENTS",
     "UNKNOWN_TOOL",
@@ -26,7 +26,20 @@ const RESERVED: [&str; 12] = [
     "EXECUTOR_FAULT",
     "SECRET_IN_RESULT",
     "HOST_FAULT",
+    "TOOL_TRAPPED",
+    "LIMIT_DEADLINE",
+    "LIMIT_CPU",
+    "LIMIT_MEMORY",
+    "LIMIT_TABLE",
+    "LIMIT_INSTANCES",
+    "LIMIT_HANDLES",
+    "LIMIT_HOST_ALLOCATION",
+    "LIMIT_RESULT",
+    "LIMIT_HTTP",
 ];
+
+/// The code of what is denied; a guest may hand on the host's.
+const DENIED: &str = "PERMISSION_DENIED";
 
 /// How many words of what a guest printed are shown.
 const WORDS: usize = 32;
@@ -91,7 +104,7 @@ pub(super) fn valid(ended: &Ended, asked: Asked<'_>, findings: &mut Findings) ->
             printed(outcome, subject, findings);
             undeclared(&denied(outcome), asked, findings);
             match &outcome.error {
-                Some(error) => failed(error, outcome, asked, findings),
+                Some(error) => failed(error, (outcome, ended.by), asked, findings),
                 None => success(outcome, asked, findings),
             }
         }
@@ -114,7 +127,7 @@ pub(super) fn invalid(ended: &Ended, what: &str, asked: Asked<'_>, findings: &mu
             findings.add(&rules::VALIDATE_TAKES_INVALID, subject, saw);
         }
         End::Outcome(outcome) => {
-            if let Some(error) = trap(outcome) {
+            if let Some(error) = trap(ended) {
                 let saw = format!("{}; with {with}{}", error.message(), last_words(outcome));
                 findings.add(&rules::TRAPS_ON_INVALID, subject, saw);
             }
@@ -138,45 +151,52 @@ fn success(outcome: &ToolOutcome, asked: Asked<'_>, findings: &mut Findings) -> 
 
 fn failed(
     error: &Failure,
-    outcome: &ToolOutcome,
+    (outcome, by): (&ToolOutcome, Option<EndedBy>),
     asked: Asked<'_>,
     findings: &mut Findings,
 ) -> Kind {
     let saw = format!("{}; with {}", error.message(), asked.input.shown());
-    if error.code() == "TOOL_TRAPPED" {
-        let saw = format!("{saw}{}", last_words(outcome));
-        findings.add(&rules::TRAPS, asked.subject, saw);
-        return Kind::Broken;
+    match by {
+        Some(EndedBy::Fault) => {
+            let saw = format!("{saw}{}", last_words(outcome));
+            findings.add(&rules::TRAPS, asked.subject, saw);
+            return Kind::Broken;
+        }
+        Some(EndedBy::Time) => {
+            findings.add(&rules::LIMIT_PASSED, asked.subject, saw);
+            return Kind::Slow;
+        }
+        Some(EndedBy::Limit) => {
+            findings.add(&rules::LIMIT_PASSED, asked.subject, saw);
+            return Kind::Broken;
+        }
+        None => {}
     }
-    if error.code().starts_with("LIMIT_") {
-        findings.add(&rules::LIMIT_PASSED, asked.subject, saw);
-        return if is_slow(outcome) {
-            Kind::Slow
-        } else {
-            Kind::Broken
-        };
-    }
-    if RESERVED.contains(&error.code()) {
-        let saw = format!("{}; with {}", error.code(), asked.input.shown());
+    let code = error.code();
+    // Nothing says what a worker was denied.
+    let was_denied =
+        !denied(outcome).is_empty() || (code == DENIED && *asked.subject == Subject::Worker);
+    if RESERVED.contains(&code) || (code == DENIED && !was_denied) {
+        let saw = format!("{code}; with {}", asked.input.shown());
         findings.add(&rules::ERROR_CODE_RESERVED, asked.subject, saw);
     }
-    if !denied(outcome).is_empty() || error.code() == "PERMISSION_DENIED" {
+    if was_denied {
         return Kind::Denied;
     }
     Kind::Failed
 }
 
 /// Whether a limit of time ended the call.
-pub(super) fn is_slow(outcome: &ToolOutcome) -> bool {
-    let error = outcome.error.as_ref();
-    let used_up = error.is_some_and(|error| error.code() == "LIMIT_CPU");
-    outcome.status == Status::Timeout || used_up
+pub(super) fn is_slow(ended: &Ended) -> bool {
+    ended.by == Some(EndedBy::Time)
 }
 
 /// The host's words where the guest trapped.
-pub(super) fn trap(outcome: &ToolOutcome) -> Option<&Failure> {
-    let error = outcome.error.as_ref();
-    error.filter(|error| error.code() == "TOOL_TRAPPED")
+pub(super) fn trap(ended: &Ended) -> Option<&Failure> {
+    match (&ended.end, ended.by) {
+        (End::Outcome(outcome), Some(EndedBy::Fault)) => outcome.error.as_ref(),
+        _ => None,
+    }
 }
 
 /// The end of what a guest wrote to standard error, which is where a panic says what it was.
@@ -337,4 +357,56 @@ pub(super) fn listed(problems: &[Problem]) -> String {
         .map(one)
         .collect::<Vec<_>>()
         .join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use serde_json::json;
+    use tidegate_contract::{Failure, ToolName, ToolOutcome};
+
+    use super::{Asked, End, Ended, Input, Kind, valid};
+    use crate::check::findings::{Findings, Subject};
+    use crate::check::rules::ERROR_CODE_RESERVED;
+
+    /// How a call is judged that failed with a code, and whether that was reserved.
+    fn judged(code: &str, denied: &[&str], subject: &Subject) -> (Kind, bool) {
+        let mut outcome = ToolOutcome::failed(Failure::new(code, "no").unwrap());
+        if !denied.is_empty() {
+            outcome.metadata = json!({ "denied": denied }).as_object().cloned();
+        }
+        let ended = Ended {
+            end: End::Outcome(Box::new(outcome)),
+            by: None,
+            took: Duration::ZERO,
+        };
+        let input = Input::Arguments(ToolName::new("tool").unwrap(), json!({}));
+        let asked = Asked {
+            subject,
+            effects: None,
+            output: None,
+            input: &input,
+        };
+        let mut findings = Findings::default();
+        let kind = valid(&ended, asked, &mut findings);
+        (kind, findings.has(&ERROR_CODE_RESERVED, subject))
+    }
+
+    #[test]
+    fn p3_a_guests_own_code_is_no_limit_and_no_denial() {
+        let tool = Subject::Tool("tool".to_owned());
+        for (code, denied, expected) in [
+            ("LIMIT_TOO_HIGH", &[][..], (Kind::Failed, false)),
+            ("LIMIT_MEMORY", &[], (Kind::Failed, true)),
+            ("TOOL_TRAPPED", &[], (Kind::Failed, true)),
+            ("PERMISSION_DENIED", &[], (Kind::Failed, true)),
+            ("PERMISSION_DENIED", &["read:a"], (Kind::Denied, false)),
+            ("NO_FILE", &["read:a"], (Kind::Denied, false)),
+        ] {
+            assert_eq!(judged(code, denied, &tool), expected, "{code}");
+        }
+        let worker = judged("PERMISSION_DENIED", &[], &Subject::Worker);
+        assert_eq!(worker, (Kind::Denied, false));
+    }
 }

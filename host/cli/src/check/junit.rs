@@ -4,7 +4,7 @@
 //! the output of the suite.
 
 use super::findings::{Finding, Subject};
-use super::report::Report;
+use super::report::{Report, escaped};
 use super::rules::{Level, RULES, Rule};
 
 /// The whole document.
@@ -65,7 +65,9 @@ fn case(report: &Report, (rule, subject): (&Rule, &Subject), found: &[&Finding])
     }
     let line = |finding: &&Finding| {
         let pointer = finding.pointer.as_deref();
-        let place = pointer.map_or_else(String::new, |pointer| format!("schema #{pointer}: "));
+        let place = pointer.map_or_else(String::new, |pointer| {
+            format!("schema #{}: ", escaped(pointer))
+        });
         format!("{place}{} ({} times)\n", finding.saw, finding.times)
     };
     let saw: String = found.iter().map(line).collect();

@@ -257,6 +257,63 @@ fn refers(schema: &JsonObject) -> bool {
     false
 }
 
+/// Every `title` and `description` anywhere in a schema, with the pointer of the place that it is of:
+/// a model reads keywords that no check knows too. Data, as an example is, holds none.
+pub(super) fn each_text(root: &JsonObject, mut look: impl FnMut(&str, &str)) {
+    let mut ahead: Vec<(String, &Value, Keys)> = Vec::new();
+    each_of_schema(root, "", &mut ahead, &mut look);
+    while let Some((pointer, value, keys)) = ahead.pop() {
+        match (value, keys) {
+            (Value::Object(schema), Keys::Words) => {
+                each_of_schema(schema, &pointer, &mut ahead, &mut look);
+            }
+            (Value::Object(schemas), Keys::Names) => {
+                let schemas = schemas.iter();
+                ahead.extend(schemas.map(|(name, schema)| {
+                    (format!("{pointer}/{}", escaped(name)), schema, Keys::Words)
+                }));
+            }
+            (Value::Array(items), _) => {
+                let items = items.iter().enumerate();
+                ahead
+                    .extend(items.map(|(at, item)| (format!("{pointer}/{at}"), item, Keys::Words)));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// What the keys of an object are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Keys {
+    /// Keywords: it is a schema.
+    Words,
+    /// Names of schemas.
+    Names,
+}
+
+fn each_of_schema<'a>(
+    schema: &'a JsonObject,
+    pointer: &str,
+    ahead: &mut Vec<(String, &'a Value, Keys)>,
+    look: &mut impl FnMut(&str, &str),
+) {
+    for (key, value) in schema {
+        match (key.as_str(), value) {
+            ("title" | "description", Value::String(text)) => look(pointer, text),
+            ("const" | "enum" | "default" | "examples", _) => {}
+            (key, _) => {
+                let keys = if MAPS.contains(&key) {
+                    Keys::Names
+                } else {
+                    Keys::Words
+                };
+                ahead.push((format!("{pointer}/{}", escaped(key)), value, keys));
+            }
+        }
+    }
+}
+
 /// A name in a JSON Pointer.
 fn escaped(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::definition;
 use super::findings::Finding;
 use super::rounds::Figures;
 use super::rules::{self, Level, RULES, Rule};
@@ -87,14 +88,28 @@ impl Report {
 
 fn line(finding: &Finding) -> String {
     let place = finding.pointer.as_deref();
-    let place = place.map_or_else(String::new, |pointer| format!(" #{pointer}"));
+    let place = place.map_or_else(String::new, |pointer| format!(" #{}", escaped(pointer)));
     let times = match finding.times {
         1 => String::new(),
         times => format!(" ({times} times)"),
     };
     // What was seen may be what a guest said; it gets no lines of its own.
-    let saw = finding.saw.replace(['\n', '\r'], " ");
+    let saw = escaped(&finding.saw.replace(['\n', '\r'], " "));
     format!("{INDENT}{}{place}: {saw}{times}", finding.subject.shown())
+}
+
+/// A text without line ends and what else is obeyed in place of being shown: a name in a pointer may hold
+/// any character.
+pub(super) fn escaped(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for character in text.chars() {
+        if definition::is_hidden(character) || matches!(character, '\n' | '\t') {
+            shown.extend(character.escape_default());
+        } else {
+            shown.push(character);
+        }
+    }
+    shown
 }
 
 fn number(number: usize, noun: &str) -> String {
@@ -112,4 +127,27 @@ pub(super) fn of_rules() -> String {
         format!("{level:8} {id}\n{INDENT}{means}\n{INDENT}mend: {mend}\n")
     };
     RULES.iter().map(rule).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::line;
+    use crate::check::findings::{Findings, Subject};
+    use crate::check::rules::SCHEMA_OPEN;
+
+    #[test]
+    fn p3_a_finding_has_one_line_whatever_its_place_and_words_hold() {
+        let mut findings = Findings::default();
+        let at = (
+            "/properties/a\nerror    traps\r\u{1b}[1m\u{2028}é",
+            "b\nc\u{202e}",
+        );
+        findings.at(&SCHEMA_OPEN, &Subject::Sink, at);
+        let found = findings.into_sorted();
+        assert_eq!(
+            line(&found[0]),
+            "         the sink #/properties/a\\nerror    traps\\r\\u{1b}[1m\\u{2028}é: \
+             b c\\u{202e}"
+        );
+    }
 }

@@ -154,16 +154,14 @@ impl<'a> Rounds<'a> {
     fn expected(&self, bench: &mut Bench, case: &Case, kind: Kind) {
         let Some(expected) = case.given else { return };
         // What is broken is a finding already.
-        if matches!(kind, Kind::Denied | Kind::Slow | Kind::Broken) {
+        if matches!(kind, Kind::Slow | Kind::Broken) {
             return;
         }
-        let (rule, is_unexpected) = match expected {
-            Expected::Taken => (&rules::EXAMPLE_REFUSED, kind == Kind::Refused),
-            Expected::Success => (&rules::EXAMPLE_UNEXPECTED, kind != Kind::Success),
-            Expected::Failed => (&rules::EXAMPLE_UNEXPECTED, kind != Kind::Failed),
-            Expected::Refused => (&rules::EXAMPLE_UNEXPECTED, kind != Kind::Refused),
-        };
-        if is_unexpected {
+        if !is_as_expected(expected, kind) {
+            let rule = match expected {
+                Expected::Taken => &rules::EXAMPLE_REFUSED,
+                _ => &rules::EXAMPLE_UNEXPECTED,
+            };
             let saw = format!("it was {}: {}", kind.as_str(), case.input.shown());
             bench.findings.add(rule, &self.subject, saw);
         }
@@ -217,6 +215,16 @@ impl<'a> Rounds<'a> {
         let first = self.cases.first().map(|case| case.input.shown());
         let end = self.ends.first().map_or("", |(end, _)| end);
         format!("{end} with {}", first.unwrap_or_default())
+    }
+}
+
+/// What is denied has failed too.
+fn is_as_expected(expected: Expected, kind: Kind) -> bool {
+    match expected {
+        Expected::Taken => kind != Kind::Refused,
+        Expected::Success => kind == Kind::Success,
+        Expected::Failed => matches!(kind, Kind::Failed | Kind::Denied),
+        Expected::Refused => kind == Kind::Refused,
     }
 }
 

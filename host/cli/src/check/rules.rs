@@ -88,7 +88,7 @@ pub(super) static DESCRIPTION_MISSING: Rule = warning(
 );
 pub(super) static DESCRIPTION_HIDDEN: Rule = error(
     "description-hidden",
-    "The description holds control or invisible characters: a model reads what a person does not see.",
+    "A description, of the tool or in its schemas, holds control or invisible characters: a model reads what a person does not see.",
     "Write plain text; newline and tab are the only controls it needs.",
 );
 pub(super) static NAME_TAKEN: Rule = warning(
@@ -158,7 +158,7 @@ pub(super) static EXAMPLE_REFUSED: Rule = error(
 );
 pub(super) static EXAMPLE_UNEXPECTED: Rule = error(
     "example-unexpected",
-    "A call of the author's ended otherwise than its `expect` says.",
+    "A call of the author's ended otherwise than its `expect` says; what is denied has failed.",
     "Mend the tool or the expectation.",
 );
 pub(super) static VALIDATE_REFUSES_VALID: Rule = error(
@@ -223,7 +223,7 @@ pub(super) static ERROR_UNFIT: Rule = error(
 );
 pub(super) static ERROR_CODE_RESERVED: Rule = warning(
     "error-code-reserved",
-    "The tool failed with a code that is the host's own.",
+    "It failed with a code that is the host's own, such as `LIMIT_MEMORY` or `TOOL_TRAPPED`, or with `PERMISSION_DENIED` where nothing was denied.",
     "Choose another code, so that callers know who says it.",
 );
 pub(super) static LIMIT_PASSED: Rule = error(
@@ -259,11 +259,11 @@ pub(super) static PROGRESS_GOES_BACK: Rule = warning(
 pub(super) static SMALL_LIMITS: Rule = error(
     "small-limits",
     "Under a small limit the guest broke the contract in place of ending at the limit or failing with an error.",
-    "Where an allocation or a write is refused, return a failure, or trap.",
+    "Where an allocation is refused, answer with a failure, and from a sink that may have delivered with `unknown`; a trap there is told as the limit.",
 );
 pub(super) static ENDS_LATE: Rule = error(
     "ends-late",
-    "The call went on for a second after it was cancelled or its deadline had passed.",
+    "The call went on for a second after it was cancelled or its deadline had passed, three times out of three.",
     "Wait in host functions of WASI alone; they end with the call.",
 );
 pub(super) static CANCEL_HONOURED: Rule = note(

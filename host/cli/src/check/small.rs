@@ -25,6 +25,9 @@ const BOUNDS: [(&str, u64); 4] = [
 /// How long a call may go on after it was to end. Only a guest that the host can't reach needs it.
 const GRACE: Duration = Duration::from_secs(1);
 
+/// How often a call has to go on for that long before it is said: a busy machine is late by itself.
+const TRIES: usize = 3;
+
 /// A call shorter than this is over before anyone can cancel it.
 const CANCELLABLE: Duration = Duration::from_millis(10);
 
@@ -38,8 +41,15 @@ pub(super) async fn check(
         let plugin = limited(bench, limit, value)?;
         let ended = bench.call(&plugin, &base.input).await?;
         look(bench, subject, &ended, &format!("{limit} = {value}"));
-        if limit == "deadline_ms" && ended.took > GRACE {
-            late(bench, subject, &format!("{limit} = {value}"), ended.took);
+        if limit == "deadline_ms" {
+            let mut went_on = ended.took;
+            for _ in 1..TRIES {
+                if went_on <= GRACE {
+                    break;
+                }
+                went_on = went_on.min(bench.call(&plugin, &base.input).await?.took);
+            }
+            late(bench, subject, &format!("{limit} = {value}"), went_on);
         }
     }
     cancel(bench, subject, base).await?;
@@ -55,7 +65,7 @@ fn limited(bench: &Bench, limit: &str, value: u64) -> anyhow::Result<Plugin> {
 fn look(bench: &mut Bench, subject: &Subject, ended: &Ended, under: &str) {
     let saw = match &ended.end {
         End::Broken(reason) => reason.clone(),
-        End::Outcome(outcome) => match judge::trap(outcome) {
+        End::Outcome(_) => match judge::trap(ended) {
             Some(error) => error.message().to_owned(),
             None => return,
         },
@@ -68,9 +78,11 @@ fn look(bench: &mut Bench, subject: &Subject, ended: &Ended, under: &str) {
     );
 }
 
-fn late(bench: &mut Bench, subject: &Subject, why: &str, took: Duration) {
-    let saw = format!("{} ms after {why}", took.as_millis());
-    bench.findings.add(&rules::ENDS_LATE, subject, saw);
+fn late(bench: &mut Bench, subject: &Subject, why: &str, went_on: Duration) {
+    if went_on > GRACE {
+        let saw = format!("{} ms after {why}", went_on.as_millis());
+        bench.findings.add(&rules::ENDS_LATE, subject, saw);
+    }
 }
 
 /// 1, 2, 4, … MiB, until the call ends as it did or the plugin's own limit is reached.
@@ -94,6 +106,27 @@ async fn cancel(bench: &mut Bench, subject: &Subject, base: &Base) -> anyhow::Re
     if base.took < CANCELLABLE {
         return Ok(());
     }
+    let (ended, mut went_on) = cancelled(bench, base).await?;
+    look(bench, subject, &ended, "a cancel");
+    for _ in 1..TRIES {
+        if went_on <= GRACE {
+            break;
+        }
+        went_on = went_on.min(cancelled(bench, base).await?.1);
+    }
+    late(bench, subject, "it was cancelled", went_on);
+    if let End::Outcome(outcome) = &ended.end
+        && outcome.status == Status::Cancelled
+        && outcome.error.as_ref() != Some(&Failure::cancelled())
+    {
+        let saw = outcome.error.as_ref().map_or("", Failure::message);
+        bench.findings.add(&rules::CANCEL_HONOURED, subject, saw);
+    }
+    Ok(())
+}
+
+/// One call that is cancelled, and how long it went on after that.
+async fn cancelled(bench: &mut Bench, base: &Base) -> anyhow::Result<(Ended, Duration)> {
     let (plugin, token) = (bench.plugin.clone(), bench.interrupted.child_token());
     let after = base.took / 2;
     let canceller = token.clone();
@@ -103,17 +136,6 @@ async fn cancel(bench: &mut Bench, subject: &Subject, base: &Base) -> anyhow::Re
     };
     let (ended, ()) = tokio::join!(bench.call_until(&plugin, &base.input, token), cancelling);
     let ended = ended?;
-    look(bench, subject, &ended, "a cancel");
     let went_on = ended.took.saturating_sub(after);
-    if went_on > GRACE {
-        late(bench, subject, "it was cancelled", went_on);
-    }
-    if let End::Outcome(outcome) = &ended.end
-        && outcome.status == Status::Cancelled
-        && outcome.error.as_ref() != Some(&Failure::cancelled())
-    {
-        let saw = outcome.error.as_ref().map_or("", Failure::message);
-        bench.findings.add(&rules::CANCEL_HONOURED, subject, saw);
-    }
-    Ok(())
+    Ok((ended, went_on))
 }

@@ -4,7 +4,7 @@ use serde_json::json;
 use tidegate::Schema;
 use tidegate_contract::{JsonObject, Value};
 
-use super::generate::{bound, texts_of};
+use super::generate::{bound, fits, texts_of};
 
 /// The longest text or list that is made too long by one.
 const LONGEST: usize = 5_000;
@@ -12,33 +12,57 @@ const LONGEST: usize = 5_000;
 /// Most properties that are spoilt.
 const PROPERTIES: usize = 64;
 
-/// Bad arguments, each with what is wrong with it. Each was refused by the host's own check.
-pub(super) fn bad(root: &JsonObject, schema: &Schema, good: &Value) -> Vec<(String, Value)> {
-    let Value::Object(good) = good else {
-        return Vec::new();
-    };
+/// One thing that is made wrong in good arguments.
+#[derive(Debug)]
+pub(super) struct Spoilt {
+    pub(super) what: String,
+    property: String,
+    /// What the property has; none where it is left out.
+    value: Option<Value>,
+}
+
+impl Spoilt {
+    /// The arguments with that thing wrong.
+    pub(super) fn arguments(&self, good: &JsonObject) -> Value {
+        let mut spoilt = good.clone();
+        match &self.value {
+            Some(value) => spoilt.insert(self.property.clone(), value.clone()),
+            None => spoilt.remove(&self.property),
+        };
+        Value::Object(spoilt)
+    }
+}
+
+/// What makes these arguments bad: each was refused by the host's own check. What is too large for any
+/// tool is left out. The arguments are made one by one, since all of them may be large.
+pub(super) fn bad(root: &JsonObject, schema: &Schema, good: &JsonObject) -> Vec<Spoilt> {
     let mut tried = Vec::new();
     for name in texts_of(root.get("required")).into_iter().take(PROPERTIES) {
-        let mut object = good.clone();
-        object.remove(name);
-        tried.push((format!("`{name}` left out"), object));
+        tried.push(Spoilt {
+            what: format!("`{name}` left out"),
+            property: name.to_owned(),
+            value: None,
+        });
     }
     let properties = root.get("properties").and_then(Value::as_object);
     for (name, property) in properties.into_iter().flatten().take(PROPERTIES) {
-        for (what, value) in wrong(property) {
-            let mut object = good.clone();
-            object.insert(name.clone(), value);
-            tried.push((format!("`{name}` {what}"), object));
-        }
+        let wrong = wrong(property).into_iter();
+        tried.extend(wrong.map(|(what, value)| Spoilt {
+            what: format!("`{name}` {what}"),
+            property: name.clone(),
+            value: Some(value),
+        }));
     }
-    let mut object = good.clone();
-    object.insert("no-such-property".to_owned(), json!(true));
-    tried.push(("an unknown property".to_owned(), object));
+    tried.push(Spoilt {
+        what: "an unknown property".to_owned(),
+        property: "no-such-property".to_owned(),
+        value: Some(json!(true)),
+    });
+    tried.retain(|spoilt| {
+        let arguments = spoilt.arguments(good);
+        fits(&arguments) && schema.check(&arguments).is_err()
+    });
     tried
-        .into_iter()
-        .map(|(what, object)| (what, Value::Object(object)))
-        .filter(|(_, value)| schema.check(value).is_err())
-        .collect()
 }
 
 /// Values that a property's schema may refuse.
@@ -71,4 +95,40 @@ fn wrong(property: &Value) -> Vec<(&'static str, Value)> {
         values.push(("one too small", json!(number.saturating_sub(1))));
     }
     values
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use tidegate::Schema;
+
+    use super::bad;
+    use crate::check::generate::fits;
+
+    #[test]
+    fn p3_arguments_that_are_spoilt_are_no_larger_than_arguments_may_be() {
+        let schema = json!({
+            "type": "object",
+            "properties": {"large": {"type": "string"}, "text": {"type": "string", "maxLength": 3}},
+            "required": ["large", "text"],
+            "additionalProperties": false,
+        });
+        let root = schema.as_object().unwrap();
+        let compiled = Schema::compile(root).unwrap();
+        for (length, is_whole) in [(10, true), ((1 << 20) - 30, false)] {
+            let good = json!({"large": "x".repeat(length), "text": "abc"});
+            assert!(fits(&good) && compiled.check(&good).is_ok());
+            let good = good.as_object().unwrap();
+            let all = bad(root, &compiled, good);
+            let of_unknown = all
+                .iter()
+                .any(|spoilt| spoilt.what == "an unknown property");
+            assert_eq!(of_unknown, is_whole);
+            assert!(all.iter().any(|spoilt| spoilt.what == "`text` left out"));
+            for spoilt in all {
+                let arguments = spoilt.arguments(good);
+                assert!(fits(&arguments) && compiled.check(&arguments).is_err());
+            }
+        }
+    }
 }

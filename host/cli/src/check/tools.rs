@@ -2,7 +2,7 @@
 
 use tidegate_contract::{ToolDefinition, Value};
 
-use super::bench::{Bench, End, Input};
+use super::bench::{Bench, Input};
 use super::definition::{Schemas, Words};
 use super::examples::{Example, Expected};
 use super::findings::Subject;
@@ -116,15 +116,15 @@ impl Tool<'_> {
 
     /// Arguments that the schema refuses, past the host's own check.
     async fn bad(&self, bench: &mut Bench, good: &Input) -> anyhow::Result<()> {
-        let Input::Arguments(_, good) = good else {
+        let Input::Arguments(_, Value::Object(good)) = good else {
             return Ok(());
         };
         let plugin = bench.plugin.clone();
         let spoilt = spoil::bad(&self.definition.input_schema, &self.schemas.input, good);
         // Some of each property rather than all of the first.
         let step = spoilt.len().div_ceil(bench.cases.max(1) * 2).max(1);
-        for (what, arguments) in spoilt.into_iter().step_by(step) {
-            let input = self.input(arguments);
+        for spoilt in spoilt.into_iter().step_by(step) {
+            let input = self.input(spoilt.arguments(good));
             let ended = bench.call(&plugin, &input).await?;
             let asked = Asked {
                 subject: &self.subject(),
@@ -132,10 +132,8 @@ impl Tool<'_> {
                 output: None,
                 input: &input,
             };
-            judge::invalid(&ended, &what, asked, &mut bench.findings);
-            if let End::Outcome(outcome) = &ended.end
-                && judge::is_slow(outcome)
-            {
+            judge::invalid(&ended, &spoilt.what, asked, &mut bench.findings);
+            if judge::is_slow(&ended) {
                 break;
             }
         }
