@@ -28,17 +28,14 @@ fn p3_a_new_sink_and_a_new_worker_in_rust_build_and_pass_their_tests() {
     check(RUST, "worker");
 }
 
-/// Making and compiling a component of `CPython` takes long: the page's tool goes all the way, and of these
-/// the modules are compiled.
 #[test]
-fn p3_a_new_sink_and_a_new_worker_in_python_are_written_and_read_by_python() {
-    let folder = TempDir::new().unwrap();
-    for kind in ["sink", "worker"] {
-        let new = format!("tidegate new {kind} --lang python --kind {kind}");
-        let compile = "python3 -m py_compile src/plugin.py src/tidegate_plugin/*.py";
-        let script = format!("{new}; cd {kind}; {compile}");
-        assert!(succeeds(PYTHON, folder.path(), &script).is_some());
-    }
+fn p3_a_new_sink_in_python_builds_and_passes_its_tests() {
+    check(PYTHON, "sink");
+}
+
+#[test]
+fn p3_a_new_worker_in_python_builds_and_passes_its_tests() {
+    check(PYTHON, "worker");
 }
 
 #[test]
