@@ -141,15 +141,16 @@ const WHOLE: f64 = 9_007_199_254_740_992.0;
 /// Writes floats without a fraction as integers; whether there were any.
 fn make_whole(value: &mut Value) -> bool {
     match value {
-        Value::Number(number) => match number.as_f64() {
-            Some(float) if number.is_f64() && float.fract() == 0.0 && float.abs() < WHOLE => {
-                #[expect(clippy::cast_possible_truncation, reason = "it is whole and small")]
-                let whole = float as i64;
+        Value::Number(number) => {
+            let float = number.as_f64().filter(|_| number.is_f64());
+            let whole = float.filter(|float| float.fract() == 0.0 && float.abs() < WHOLE);
+            // Its digits are those of an integer.
+            let whole = whole.and_then(|whole| format!("{whole:.0}").parse::<i64>().ok());
+            whole.is_some_and(|whole| {
                 *value = whole.into();
                 true
-            }
-            _ => false,
-        },
+            })
+        }
         Value::Array(values) => values
             .iter_mut()
             .fold(false, |any, value| make_whole(value) | any),
