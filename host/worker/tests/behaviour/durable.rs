@@ -213,7 +213,7 @@ fn commits(shop: &Shop) -> usize {
 }
 
 #[tokio::test]
-async fn i10_a_step_costs_two_commits_and_a_submit_one() {
+async fn i10_a_step_costs_two_commits_and_one_that_is_submitted_no_more() {
     let shop = Shop::new();
     let before = commits(&shop);
     let run = shop.launch(&[count("a"), count("b"), count("c")], &json!({}));
@@ -228,11 +228,14 @@ async fn i10_a_step_costs_two_commits_and_a_submit_one() {
     let claimed = shop.claim("plan").await;
     let (claimed_at, claim) = (commits(&shop), 1);
     shop.submit(&claimed, "x").unwrap();
-    let submitted_at = commits(&shop);
-    assert_eq!(submitted_at - claimed_at, 1, "a submit is one commit");
+    // The end of the step is kept with what comes next, or by itself a little later.
+    let submitted = commits(&shop) - claimed_at;
+    assert!((1..=2).contains(&submitted), "{submitted}");
     shop.ended(&run).await;
-    let submit = 1;
-    assert_eq!(commits(&shop) - before, launch_and_end + 2 + claim + submit);
+    let (start, submit) = (1, 1);
+    let least = launch_and_end + start + claim + submit;
+    let all = commits(&shop) - before;
+    assert!((least..=least + 1).contains(&all), "{all}");
 }
 
 #[tokio::test]

@@ -88,7 +88,7 @@ fn i1_a_parts_count_as_outputs_of_a_payload_that_is_given_at_once() {
             .as_array()
             .unwrap()
             .len(),
-        1
+        66
     );
 }
 
