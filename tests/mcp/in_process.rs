@@ -1,6 +1,8 @@
 //! The server in process: a tool whose code panics, callers told by the transport, the service that a
 //! door mounts (CASES MC11).
 
+use std::io::{self, Write as _};
+
 use bytes::Bytes;
 use http::Request;
 use http_body_util::{BodyExt as _, Full};
@@ -10,8 +12,9 @@ use tidegate::{
 };
 use tidegate_contract::grant::{Grant, parse_allow};
 use tidegate_contract::{CallError, ToolCall, ToolDefinition, ToolName, ToolOutcome};
-use tidegate_mcp::{HttpSettings, McpHttpService, McpServer, ServerSettings};
+use tidegate_mcp::{HttpSettings, LineOutput, McpHttpService, McpServer, ServerSettings};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::UnixStream;
 use tokio::runtime::Handle;
 
 /// Panics when it is told to; else says whose call it was.
@@ -61,24 +64,27 @@ fn server() -> McpServer {
     )
 }
 
+/// Written by a thread of the server's.
+struct Output(std::os::unix::net::UnixStream);
+
+impl LineOutput for Output {
+    fn write(&self, line: &[u8]) -> io::Result<()> {
+        (&self.0).write_all(line)
+    }
+}
+
 #[tokio::test]
 async fn m5_a_panic_on_the_path_of_a_call_is_answered() {
-    let (near, far) = tokio::io::duplex(1 << 16);
+    let (mut writing, input) = tokio::io::duplex(1 << 16);
+    let (output, reading) = std::os::unix::net::UnixStream::pair().unwrap();
     let server = server();
     let serving = tokio::spawn(async move {
-        let (input, mut output) = tokio::io::split(far);
-        let write = |mut lines: tokio::sync::mpsc::Receiver<Vec<u8>>| {
-            drop(tokio::spawn(async move {
-                while let Some(line) = lines.recv().await {
-                    output.write_all(&line).await.unwrap();
-                }
-            }));
-        };
         server
-            .serve_lines(input, write, CancellationToken::new())
+            .serve_lines(input, Output(output), CancellationToken::new())
             .await
     });
-    let (reading, mut writing) = tokio::io::split(near);
+    reading.set_nonblocking(true).unwrap();
+    let reading = UnixStream::from_std(reading).unwrap();
     let mut answers = BufReader::new(reading).lines();
     let initialize = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
         "protocolVersion": "2025-11-25", "capabilities": {},

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::client::Client;
-use crate::support::{binary, root, tidegate};
+use crate::support::{binary, command, root, tidegate};
 
 const READ: [&str; 4] = ["--allow", "tool=read_text", "--allow", "read"];
 
@@ -120,6 +120,41 @@ fn m5_five_hundred_pipelined_requests_have_five_hundred_answers() {
     for answer in &answers {
         assert!(text(answer).starts_with("max_width"), "{answer}");
     }
+}
+
+#[test]
+fn m5_a_client_that_uses_one_id_for_all_its_requests_has_all_its_answers() {
+    let mut client = Client::greeted(&READ);
+    for _ in 0..300 {
+        client.call(1, "read_text", &json!({"path": "rustfmt.toml"}));
+        let answer = client.next();
+        assert_eq!(answer["result"]["isError"], false, "{answer}");
+    }
+}
+
+#[test]
+fn m5_requests_in_a_file_are_answered_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("requests");
+    let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {},
+        "clientInfo": {"name": "t", "version": "1"}}});
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
+        "name": "read_text", "arguments": {"path": "rustfmt.toml"}}});
+    std::fs::write(&path, format!("{hello}\n{call}\n")).unwrap();
+    let arguments = [&["mcp"][..], &READ].concat();
+    let output = command(&root(), &arguments, &[])
+        .stdin(std::fs::File::open(&path).unwrap())
+        .output()
+        .unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    let answers: Vec<Value> = said
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(answers.len(), 2, "{said}");
+    assert_eq!(answers[1]["result"]["isError"], false, "{said}");
+    assert!(output.status.success());
 }
 
 #[test]

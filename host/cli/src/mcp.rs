@@ -1,31 +1,24 @@
 //! `tidegate mcp`: the permitted tools as an MCP server on standard input and output (SPEC M5, L3).
 //!
 //! Standard output carries messages and nothing else: what anything prints there goes to standard
-//! error. Reading and writing have threads of their own, so that neither holds up a call.
+//! error.
 
+mod input;
+
+use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::Path;
-use std::pin::Pin;
-use std::task::{Context, Poll, ready};
-use std::thread;
 
 use serde_json::json;
-use tidegate_mcp::{McpServer, ServerSettings};
+use tidegate_mcp::{LineOutput, McpServer, ServerSettings};
 use tidegate_sandbox::ambient;
 use tidegate_sandbox::ambient::streams;
-use tokio::io::{AsyncRead, ReadBuf};
 use tokio::runtime::Handle;
-use tokio::sync::mpsc;
 
 use crate::cli::{McpArguments, PluginArguments};
 use crate::refusal::{self, Exit, Form};
 use crate::{interrupt, plugins, print};
-
-/// What is read at once.
-const PIECE_BYTES: usize = 64 * 1024;
-
-/// Pieces that were read and not taken yet.
-const PIECES: usize = 4;
+use input::Input;
 
 /// Runs the command.
 pub(crate) async fn run(arguments: &McpArguments) -> Exit {
@@ -59,79 +52,19 @@ async fn serve(host: &plugins::Host) -> Result<(), String> {
     let settings = ServerSettings::default();
     let server = McpServer::new(host.runtime.clone(), settings, Handle::current());
     let input = Input::start().map_err(|error| format!("standard input: {error}"))?;
-    let mut written = None;
-    let take_output = |lines| written = Some(write(output, lines));
-    let served = server.serve_lines(input, take_output, cancel).await;
-    if let Some(writer) = written.transpose().map_err(|error| error.to_string())? {
-        // The last answer is on its way until the thread has written it.
-        let joined = tokio::task::spawn_blocking(move || writer.join()).await;
-        if !matches!(joined, Ok(Ok(()))) {
-            return Err("writing to standard output ended early".to_owned());
-        }
+    server.serve_lines(input, Output(output), cancel).await
+}
+
+/// Standard output.
+struct Output(File);
+
+impl LineOutput for Output {
+    fn write_at_once(&self, line: &[u8]) -> io::Result<bool> {
+        streams::write_at_once(&self.0, line)
     }
-    served
-}
 
-/// Writes lines on a thread of its own, each whole and at once.
-fn write(
-    mut output: std::fs::File,
-    mut lines: mpsc::Receiver<Vec<u8>>,
-) -> io::Result<thread::JoinHandle<()>> {
-    let writer = thread::Builder::new().name("mcp-output".to_owned());
-    writer.spawn(move || {
-        while let Some(line) = lines.blocking_recv() {
-            if let Err(error) = output.write_all(&line).and_then(|()| output.flush()) {
-                tracing::debug!(%error, "the client reads no more");
-                return;
-            }
-        }
-    })
-}
-
-/// Standard input, read on a thread of its own.
-struct Input {
-    pieces: mpsc::Receiver<Vec<u8>>,
-    rest: Vec<u8>,
-    taken: usize,
-}
-
-impl Input {
-    fn start() -> io::Result<Self> {
-        let (sender, pieces) = mpsc::channel(PIECES);
-        let reader = thread::Builder::new().name("mcp-input".to_owned());
-        // The thread waits for the client, and must not hold up the end of the program.
-        drop(reader.spawn(move || {
-            let take = |piece| sender.blocking_send(piece).is_ok();
-            if let Err(error) = streams::read_stdin(PIECE_BYTES, take) {
-                tracing::warn!(%error, "standard input");
-            }
-        })?);
-        Ok(Self {
-            pieces,
-            rest: Vec::new(),
-            taken: 0,
-        })
-    }
-}
-
-impl AsyncRead for Input {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        if self.taken >= self.rest.len() {
-            match ready!(self.pieces.poll_recv(context)) {
-                Some(piece) => (self.rest, self.taken) = (piece, 0),
-                None => return Poll::Ready(Ok(())),
-            }
-        }
-        let left = self.rest.get(self.taken..).unwrap_or_default();
-        let fits = left.get(..buffer.remaining()).unwrap_or(left);
-        buffer.put_slice(fits);
-        let read = fits.len();
-        self.taken += read;
-        Poll::Ready(Ok(()))
+    fn write(&self, line: &[u8]) -> io::Result<()> {
+        (&self.0).write_all(line)
     }
 }
 

@@ -24,6 +24,7 @@ use crate::engine::Shared;
 use crate::error::EngineError;
 use crate::exports::Asked;
 use crate::progress::ProgressSink;
+use crate::run_on::RunOn;
 use crate::store::Setup;
 use crate::summary::{Offers, Summary};
 use crate::typed::Docs;
@@ -91,19 +92,6 @@ pub struct CallOptions {
     pub run_on: RunOn,
     /// Who is told how far the guest is.
     pub progress: Option<ProgressSink>,
-}
-
-/// The thread that a guest computes on and blocks in its host calls.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum RunOn {
-    /// One of the engine's own, so that the caller's thread goes on serving others.
-    #[default]
-    GuestThread,
-    /// The one that polls the call's future: for a caller that has nothing else to do until the call
-    /// ends. It saves the hop to another thread and back. The future must be driven by one thread
-    /// from start to end ([`Engine::block_on`](crate::Engine::block_on)), since the CPU limit counts
-    /// that thread's time.
-    CallerThread,
 }
 
 impl Plugin {
@@ -321,9 +309,10 @@ impl Plugin {
             name: name.as_str(),
             arguments: call.arguments.text(),
         };
-        if options.run_on == RunOn::CallerThread {
+        let run_on = options.run_on;
+        if run_on.is_here() {
             let (_slot, watch) = self.start(options).await?;
-            return call::tool(&self.0, asked, watch, shelf);
+            return run_on.hold(|| call::tool(&self.0, asked, watch, shelf));
         }
         let loaded = Arc::clone(&self.0);
         let owned = [asked.id, asked.name, asked.arguments].map(str::to_owned);
@@ -351,9 +340,10 @@ impl Plugin {
         mut options: CallOptions,
     ) -> Result<OutputReceipt, CallError> {
         let shelf = options.shelf.take();
-        if options.run_on == RunOn::CallerThread {
+        let run_on = options.run_on;
+        if run_on.is_here() {
             let (_slot, watch) = self.start(options).await?;
-            return call::delivery(&self.0, &delivery, watch, shelf);
+            return run_on.hold(|| call::delivery(&self.0, &delivery, watch, shelf));
         }
         let loaded = Arc::clone(&self.0);
         let job = move |watch| call::delivery(&loaded, &delivery, watch, shelf);

@@ -17,7 +17,7 @@ use crate::call;
 use crate::convert::{self, Broken};
 use crate::ending::Ending;
 use crate::imports::public;
-use crate::plugin::{CallOptions, Loaded, Plugin, RunOn};
+use crate::plugin::{CallOptions, Loaded, Plugin};
 use crate::program::Program;
 use crate::report;
 use crate::secrets;
@@ -90,9 +90,10 @@ impl Plugin {
         mut options: CallOptions,
     ) -> Result<WorkEnd, CallError> {
         let ports = (parts, options.shelf.take());
-        if options.run_on == RunOn::CallerThread {
+        let run_on = options.run_on;
+        if run_on.is_here() {
             let (_slot, watch) = self.start(options).await?;
-            return step(&self.0, invocation, ports, watch);
+            return run_on.hold(|| step(&self.0, invocation, ports, watch));
         }
         let loaded = Arc::clone(&self.0);
         let job = move |watch| step(&loaded, invocation, ports, watch);

@@ -1,5 +1,5 @@
-//! Calls from a thread that may block: the guest runs on that thread, without the hop to another
-//! and back, which costs several times what the call itself does.
+//! Calls whose guest runs on the caller's own thread: one that may block, or one that tokio takes all
+//! else from. The hop to another thread and back costs several times what the call itself does.
 
 use tidegate_contract::{CallError, Delivery, ExternalResult, OutputReceipt, ToolCall};
 use tidegate_engine::{Engine, RunOn};
@@ -50,5 +50,22 @@ impl Blocking<'_> {
             .runtime
             .run_sink(delivery, options, RunOn::CallerThread);
         self.engine.block_on(delivery)
+    }
+}
+
+impl Runtime {
+    /// As [`act_tool`](Self::act_tool), in the task that polls it: a guest runs on this very thread,
+    /// and its other tasks on another. For a task spawned for this call, on a runtime of several
+    /// threads; elsewhere it is `act_tool`.
+    ///
+    /// # Errors
+    ///
+    /// As [`act_tool`](Self::act_tool).
+    pub async fn act_tool_in_place(
+        &self,
+        call: ToolCall,
+        options: InvokeOptions,
+    ) -> Result<ExternalResult, CallError> {
+        self.run_tool(call, options, RunOn::in_place()).await
     }
 }

@@ -24,12 +24,14 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod asked;
 mod client;
 mod error;
 mod frame;
 mod http;
 mod lines;
 mod link;
+mod outgoing;
 mod questions;
 mod said;
 mod sealed;
@@ -42,6 +44,7 @@ pub use error::StartError;
 pub use frame::MessageBounds;
 pub use http::{HttpEndpoint, HttpServer};
 pub use link::ConnectSettings;
+pub use outgoing::LineOutput;
 pub use said::PeerName;
 pub use sealed::Sealed;
 pub use server::{AnswerBody, HttpSettings, McpHttpService, McpServer, ServerSettings};

@@ -1,10 +1,9 @@
 //! Messages as lines over two byte streams, for either role of the SDK.
 //!
-//! The reading side is checked by `frame.rs`. The writing side is a bounded channel: whoever owns the
-//! stream drains it. As a server, a peer that asks faster than it reads is not read from: each request
+//! The reading side is checked by `frame.rs`. The writing side is bounded: `outgoing.rs` for a server,
+//! `unsent.rs` for a client. As a server, a peer that asks faster than it reads is not read from: each request
 //! holds a place until its answer is handed over. As a client, one that does not read is given up.
 
-use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
 
@@ -19,19 +18,18 @@ use serde::de::DeserializeOwned;
 use serde_json::json;
 use tidegate_contract::Value;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
+use crate::asked::{Answer, Asked};
 use crate::frame::{Broken, Fault, Frame, Framer, MessageBounds};
+use crate::outgoing::Outgoing;
 use crate::questions::{Heard, Questions};
 use crate::said::{PeerName, Said};
 use crate::unsent::Unsent;
 
 /// Bytes that are read at once: as much as a pipe holds by default.
 const READ_BYTES: usize = 64 * 1024;
-
-/// Messages on their way out.
-pub(crate) const OUTGOING: usize = 64;
 
 /// Requests of one client that are taken before an answer of the first is handed over: as many as may
 /// wait for a call by default, so that a queue fills before its client waits.
@@ -233,9 +231,11 @@ pub(crate) fn fault_of(error: &ErrorData) -> Option<Fault> {
 #[derive(Debug)]
 pub(crate) struct ServerLines<R> {
     reading: Reading<R>,
-    outgoing: Option<mpsc::Sender<Vec<u8>>>,
+    outgoing: Option<Outgoing>,
     places: Arc<Semaphore>,
-    asked: HashMap<RequestId, OwnedSemaphorePermit>,
+    asked: Asked,
+    /// A message whose turn has not come.
+    held: Option<(ClientJsonRpcMessage, OwnedSemaphorePermit)>,
     refusal: Option<Vec<u8>>,
     is_over: bool,
 }
@@ -243,14 +243,15 @@ pub(crate) struct ServerLines<R> {
 impl<R: AsyncRead + Send + Unpin> ServerLines<R> {
     pub(crate) fn new(
         source: R,
-        outgoing: mpsc::Sender<Vec<u8>>,
+        (outgoing, asked): (Outgoing, Asked),
         (peer, bounds): (PeerName, MessageBounds),
     ) -> Self {
         Self {
             reading: Reading::new(source, peer, bounds),
             outgoing: Some(outgoing),
             places: Arc::new(Semaphore::new(usize::from(REQUESTS))),
-            asked: HashMap::new(),
+            asked,
+            held: None,
             refusal: None,
             is_over: false,
         }
@@ -262,32 +263,39 @@ impl<R: AsyncRead + Send + Unpin> ServerLines<R> {
         self.refusal = line(&ServerJsonRpcMessage::error(error, id)).ok();
     }
 
+    /// Nobody reads any more where it can't be given; the end of the input comes next.
     async fn send_refusal(&mut self) {
-        if self.refusal.is_none() {
+        let (Some(refusal), Some(outgoing)) = (&self.refusal, &self.outgoing) else {
             return;
-        }
-        let room = match &self.outgoing {
-            Some(outgoing) => outgoing.reserve().await.ok(),
-            None => None,
         };
-        // Nobody reads any more where there is none; the end of the input comes next.
-        if let (Some(room), Some(refusal)) = (room, self.refusal.take()) {
-            room.send(refusal);
+        if let Err(error) = outgoing.give(refusal.clone()).await {
+            tracing::debug!(%error, "a refusal is not written");
         }
+        self.refusal = None;
+    }
+
+    /// The message that is held, once the SDK has done with an earlier request of its id.
+    async fn turn(&mut self) -> Option<ClientJsonRpcMessage> {
+        if let Some((JsonRpcMessage::Request(request), _)) = &self.held {
+            self.asked.settled(&request.id).await;
+        }
+        let (message, place) = self.held.take()?;
+        self.note(&message, place);
+        Some(message)
     }
 
     /// Gives a request its place, and takes back that of one that was given up.
     fn note(&mut self, message: &ClientJsonRpcMessage, place: OwnedSemaphorePermit) {
         match message {
             JsonRpcMessage::Request(request) => {
-                self.asked.insert(request.id.clone(), place);
+                self.asked.open(request.id.clone(), place);
             }
             JsonRpcMessage::Notification(notification) => {
                 if let ClientNotification::CancelledNotification(cancelled) =
                     &notification.notification
                     && let Some(id) = &cancelled.params.request_id
                 {
-                    self.asked.remove(id);
+                    self.asked.give_up(id);
                 }
             }
             JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {}
@@ -307,10 +315,14 @@ impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleServer> for ServerLine
             JsonRpcMessage::Error(error) => error.id.as_ref(),
             JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => None,
         };
-        let place = id.and_then(|id| self.asked.remove(id));
-        let sent = send(self.outgoing.clone(), item);
+        let answer = id.map_or(Answer::Send(None), |id| self.asked.settle(id));
+        let outgoing = self.outgoing.clone();
         async move {
-            let sent = sent.await;
+            let Answer::Send(place) = answer else {
+                return Ok(());
+            };
+            let outgoing = outgoing.ok_or(io::ErrorKind::BrokenPipe)?;
+            let sent = outgoing.give(line(&item)?).await;
             drop(place);
             sent
         }
@@ -319,6 +331,9 @@ impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleServer> for ServerLine
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
             self.send_refusal().await;
+            if let Some(message) = self.turn().await {
+                return Some(message);
+            }
             if self.is_over {
                 // A client that has asked all it wants still reads its answers.
                 let places = Arc::clone(&self.places);
@@ -336,10 +351,7 @@ impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleServer> for ServerLine
                     let id = message.get("id").and_then(id);
                     match typed::<ClientJsonRpcMessage>(message) {
                         Ok(message) => match misread(&message) {
-                            None => {
-                                self.note(&message, place);
-                                return Some(message);
-                            }
+                            None => self.held = Some((message, place)),
                             Some(method) => {
                                 let reason = format!("the params are none of {method}");
                                 self.refuse(id, ErrorCode::INVALID_PARAMS, reason);
@@ -370,19 +382,6 @@ impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleServer> for ServerLine
     }
 }
 
-fn send<T: Serialize>(
-    outgoing: Option<mpsc::Sender<Vec<u8>>>,
-    message: T,
-) -> impl Future<Output = io::Result<()>> + Send + 'static {
-    let line = line(&message);
-    async move {
-        let line = line?;
-        let closed = || io::Error::from(io::ErrorKind::BrokenPipe);
-        let outgoing = outgoing.ok_or_else(closed)?;
-        outgoing.send(line).await.map_err(|_nobody| closed())
-    }
-}
-
 /// The method of a request that the SDK knows by its name and not by its params: it takes it for a
 /// method of somebody's own.
 fn misread(message: &ClientJsonRpcMessage) -> Option<&'static str> {
@@ -396,7 +395,7 @@ fn misread(message: &ClientJsonRpcMessage) -> Option<&'static str> {
     known.into_iter().find(|known| *known == request.method)
 }
 
-fn line(message: &impl Serialize) -> io::Result<Vec<u8>> {
+pub(crate) fn line(message: &impl Serialize) -> io::Result<Vec<u8>> {
     let mut line = serde_json::to_vec(message)?;
     line.push(b'\n');
     Ok(line)

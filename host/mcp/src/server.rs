@@ -8,6 +8,7 @@ mod answer;
 mod listing;
 mod over_http;
 mod over_lines;
+mod panics;
 mod reporting;
 
 use std::fmt;
@@ -21,7 +22,9 @@ use rmcp::model::{
 use rmcp::service::{RequestContext, RoleServer};
 use tidegate::{Caller, InvokeOptions, Runtime};
 use tidegate_contract::json::JsonBounds;
-use tidegate_contract::{CallError, CallId, Document, Limits, Problem, ToolCall, ToolName, Value};
+use tidegate_contract::{
+    CallError, CallId, Document, ExternalResult, Limits, Problem, ToolCall, ToolName, Value,
+};
 use tidegate_sandbox::ambient;
 use tokio::runtime::Handle;
 
@@ -46,8 +49,10 @@ pub struct ServerSettings {
 pub struct McpServer {
     runtime: Runtime,
     settings: ServerSettings,
-    /// Calls run here, apart from what drives the protocol, so that a panic of one is caught.
+    /// Calls run here, apart from what drives the protocol.
     tasks: Handle,
+    /// Whether the SDK gives each request a task of its own, which a guest may hold up.
+    in_place: bool,
 }
 
 impl fmt::Debug for McpServer {
@@ -66,6 +71,15 @@ impl McpServer {
             runtime,
             settings,
             tasks,
+            in_place: false,
+        }
+    }
+
+    /// The same server where each request has a task of its own.
+    fn in_place(&self) -> Self {
+        Self {
+            in_place: true,
+            ..self.clone()
         }
     }
 
@@ -76,9 +90,8 @@ impl McpServer {
             messages: self.settings.messages,
         };
         Self {
-            runtime: self.runtime.clone(),
             settings,
-            tasks: self.tasks.clone(),
+            ..self.clone()
         }
     }
 
@@ -104,17 +117,32 @@ impl McpServer {
             progress,
             ..InvokeOptions::default()
         };
+        answer::of(self.run(call, options, reports).await)
+    }
+
+    async fn run(
+        &self,
+        call: ToolCall,
+        options: InvokeOptions,
+        reports: Option<reporting::Reports>,
+    ) -> Result<ExternalResult, CallError> {
+        let panicked = || {
+            let reason = "the call ended early".to_owned();
+            Err(CallError::HostFault { reason })
+        };
+        // What is reported is told while the call runs.
+        if self.in_place && reports.is_none() {
+            let work = self.runtime.act_tool_in_place(call, options);
+            return panics::caught(work).await.unwrap_or_else(panicked);
+        }
         let runtime = self.runtime.clone();
         let work = async move { runtime.act_tool(call, options).await };
         let work = self.tasks.spawn(work);
         let end = reporting::while_waiting(reports, work).await;
-        let end = end.unwrap_or_else(|error| {
+        end.unwrap_or_else(|error| {
             tracing::error!(%error, "a call panicked");
-            Err(CallError::HostFault {
-                reason: "the call ended early".to_owned(),
-            })
-        });
-        answer::of(end)
+            panicked()
+        })
     }
 }
 

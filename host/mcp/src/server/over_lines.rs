@@ -1,36 +1,124 @@
 //! Serving one client over two byte streams, as a program on its standard streams does.
+//!
+//! The answer of a call is written by the thread that ran the guest: the SDK's own way back from there
+//! wakes two more threads, which takes longer than a short call.
 
+use rmcp::ErrorData;
+use rmcp::model::{
+    ClientNotification, ClientRequest, ProtocolVersion, ServerConfig, ServerJsonRpcMessage,
+    ServerResult,
+};
+use rmcp::service::{
+    NotificationContext, RequestContext, RoleServer, Service, serve_server_with_ct,
+};
 use tokio::io::AsyncRead;
-use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use rmcp::service::serve_server_with_ct;
+use std::borrow::Cow;
 
 use super::McpServer;
-use crate::lines::{OUTGOING, ServerLines};
+use crate::asked::Asked;
+use crate::lines::{self, ServerLines};
+use crate::outgoing::{LineOutput, Outgoing};
 
 impl McpServer {
     /// Serves one client until its input is over and every request has its answer, or until it is
-    /// cancelled. `take_output` is given the lines to write.
+    /// cancelled. Must be polled on a tokio runtime.
     ///
     /// # Errors
     ///
-    /// What the client did in the place of opening the protocol.
+    /// What the client did in the place of opening the protocol, or that nothing can be written.
     pub async fn serve_lines(
         &self,
         input: impl AsyncRead + Send + Unpin + 'static,
-        take_output: impl FnOnce(mpsc::Receiver<Vec<u8>>),
+        output: impl LineOutput,
         cancel: CancellationToken,
     ) -> Result<(), String> {
-        let (sender, outgoing) = mpsc::channel(OUTGOING);
-        take_output(outgoing);
-        let lines = ServerLines::new(input, sender, ("the client".into(), self.settings.messages));
-        let served = serve_server_with_ct(self.clone(), lines, cancel).await;
-        let running = served.map_err(|error| error.to_string())?;
-        running
-            .waiting()
-            .await
-            .map(drop)
-            .map_err(|error| error.to_string())
+        let (outgoing, writer) = Outgoing::start(output).map_err(|error| error.to_string())?;
+        let asked = Asked::default();
+        let lines = ServerLines::new(
+            input,
+            (outgoing.clone(), asked.clone()),
+            ("the client".into(), self.settings.messages),
+        );
+        let answering = Answering {
+            server: self.in_place(),
+            outgoing,
+            asked,
+        };
+        let served = serve_server_with_ct(answering, lines, cancel).await;
+        let served = match served {
+            Ok(running) => running
+                .waiting()
+                .await
+                .map(drop)
+                .map_err(|error| error.to_string()),
+            Err(error) => Err(error.to_string()),
+        };
+        // The last answer is on its way until the thread has written it.
+        let written = tokio::task::spawn_blocking(move || writer.join()).await;
+        if !matches!(written, Ok(Ok(()))) {
+            return Err("writing ended early".to_owned());
+        }
+        served
+    }
+}
+
+/// A server that writes the answers of calls itself.
+struct Answering {
+    server: McpServer,
+    outgoing: Outgoing,
+    asked: Asked,
+}
+
+impl Service<RoleServer> for Answering {
+    async fn handle_request(
+        &self,
+        request: ClientRequest,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ServerResult, ErrorData> {
+        let is_call = matches!(request, ClientRequest::CallToolRequest(_));
+        // What was told of a call goes the SDK's way, and comes before its answer.
+        if !is_call || context.meta.get_progress_token().is_some() {
+            return self.server.handle_request(request, context).await;
+        }
+        let (id, cancel) = (context.id.clone(), context.ct.clone());
+        let answer = self.server.handle_request(request, context).await;
+        if cancel.is_cancelled() {
+            return answer;
+        }
+        let Some(place) = self.asked.take(&id) else {
+            return answer;
+        };
+        let message = match answer {
+            Ok(result) => ServerJsonRpcMessage::response(result, id),
+            Err(error) => ServerJsonRpcMessage::error(error, Some(id)),
+        };
+        let given = match lines::line(&message) {
+            Ok(line) => self.outgoing.give(line).await,
+            Err(error) => Err(error),
+        };
+        if let Err(error) = given {
+            tracing::debug!(%error, "an answer is not written");
+        }
+        drop(place);
+        // Stands for the answer until the transport drops it.
+        Ok(ServerResult::empty(()))
+    }
+
+    async fn handle_notification(
+        &self,
+        notification: ClientNotification,
+        context: NotificationContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.server.handle_notification(notification, context).await
+    }
+
+    fn get_info(&self) -> ServerConfig {
+        Service::get_info(&self.server)
+    }
+
+    fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
+        Service::supported_protocol_versions(&self.server)
     }
 }
