@@ -15,6 +15,7 @@ mod others;
 mod scripted;
 pub(crate) mod sdks;
 mod seed;
+mod served;
 mod serving;
 mod sessions;
 mod stdio;

@@ -22,10 +22,15 @@ pub(super) struct Client {
 impl Client {
     /// Starts the command at the top of the repository.
     pub(super) fn start(arguments: &[&str]) -> Self {
+        Self::start_with(arguments, &[])
+    }
+
+    /// Starts it with environment variables.
+    pub(super) fn start_with(arguments: &[&str], environment: &[(&str, &str)]) -> Self {
         let arguments: Vec<&str> = std::iter::once("mcp")
             .chain(arguments.iter().copied())
             .collect();
-        let mut child = command(&root(), &arguments, &[]).spawn().unwrap();
+        let mut child = command(&root(), &arguments, environment).spawn().unwrap();
         let output = BufReader::new(child.stdout.take().unwrap());
         let (sender, answers) = channel();
         thread::spawn(move || {
@@ -43,18 +48,21 @@ impl Client {
 
     /// Starts it and shakes hands.
     pub(super) fn greeted(arguments: &[&str]) -> Self {
-        let mut client = Self::start(arguments);
+        Self::start(arguments).shaking_hands()
+    }
+
+    pub(super) fn shaking_hands(mut self) -> Self {
         let info = json!({"name": "test", "version": "1"});
         let params = json!({
             "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info,
         });
-        let answer = client.ask(0, "initialize", &params);
+        let answer = self.ask(0, "initialize", &params);
         assert_eq!(
             answer["result"]["protocolVersion"], "2025-11-25",
             "{answer}"
         );
-        client.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
-        client
+        self.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        self
     }
 
     pub(super) fn raw(&mut self, bytes: &[u8]) {

@@ -25,10 +25,14 @@ pub(crate) async fn run(arguments: &CallArguments) -> Exit {
         Ok(call) => call,
         Err(error) => return refusal::usage(&error, form),
     };
-    let host = match plugins::host(&arguments.plugins) {
+    let mut host = match plugins::host(&arguments.plugins) {
         Ok(host) => host,
         Err(error) => return refusal::usage(&error, form),
     };
+    if let Err(error) = host.take_in_servers().await {
+        host.close().await;
+        return refusal::usage(&error, form);
+    }
     let options = InvokeOptions {
         cancel: interrupt::token(),
         ..InvokeOptions::default()

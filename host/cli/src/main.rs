@@ -17,6 +17,7 @@ mod loaded;
 mod logging;
 mod mcp;
 mod mcp_servers;
+mod mcp_tools;
 mod network;
 mod new;
 mod observe;
@@ -77,7 +78,7 @@ fn main() -> ExitCode {
     let exit = runtime.block_on(async {
         match &cli.command {
             Command::Call(arguments) => call::run(arguments).await,
-            Command::Tools(arguments) => tools::run(arguments),
+            Command::Tools(arguments) => tools::run(arguments).await,
             Command::Run(arguments) => run::run(arguments).await,
             Command::Observe(arguments) => observe::run(arguments),
             Command::Deliver(arguments) => deliver::run(arguments).await,

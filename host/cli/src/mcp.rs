@@ -31,10 +31,14 @@ pub(crate) async fn run(arguments: &McpArguments) -> Exit {
             Err(error) => refusal::usage(&error, Form::Text),
         };
     }
-    let host = match plugins::host(&arguments.plugins) {
+    let mut host = match plugins::host(&arguments.plugins) {
         Ok(host) => host,
         Err(error) => return refusal::usage(&error, Form::Text),
     };
+    if let Err(error) = host.take_in_servers().await {
+        host.close().await;
+        return refusal::usage(&error, Form::Text);
+    }
     let served = serve(&host).await;
     host.close().await;
     match served {

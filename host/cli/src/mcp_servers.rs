@@ -1,4 +1,5 @@
-//! `mcp` and `interaction.mcp`: the MCP servers that flows may ask (SPEC L4, M2, M4).
+//! `mcp` and `interaction.mcp`: the MCP servers that flows may ask, and whose tools may be served (SPEC
+//! L4, M2, M4).
 //!
 //! The section has the shape that other programs call `mcpServers`. A program is found when the file is
 //! read, for servers that are granted; it is started by the first call.
@@ -37,6 +38,10 @@ pub(crate) struct ServerConfig {
     pub(crate) protocol: Protocol,
     pub(crate) start_ms: Option<u64>,
     pub(crate) message_bytes: Option<usize>,
+    /// Whether its tools are tools of this host too.
+    pub(crate) serve: bool,
+    /// What stands before the name of each tool then.
+    pub(crate) prefix: String,
 }
 
 /// How a server is reached.
@@ -118,6 +123,9 @@ impl ServerConfig {
     ///
     /// Keys of both kinds, or of none.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
+        if !self.serve && !self.prefix.is_empty() {
+            bail!("`prefix` goes with `serve: true`");
+        }
         let of_url = !self.headers.is_empty() || !self.addresses.is_empty();
         let of_command = !self.args.is_empty() || !self.env.is_empty();
         match (&self.command, &self.url) {

@@ -20,6 +20,7 @@ use crate::commands::Commands;
 use crate::config::LimitValues;
 use crate::loaded::{self, Loaded};
 use crate::mcp_servers::{Opening, Servers};
+use crate::mcp_tools::Upstream;
 use crate::overrides::Widening;
 use crate::plan::{Plan, PlannedPlugin};
 use crate::print;
@@ -36,6 +37,8 @@ pub(crate) struct Host {
     pub(crate) artifacts: Option<Artifacts>,
     /// The MCP servers that may be asked.
     servers: Servers,
+    /// Those of them whose tools are served.
+    upstream: Upstream,
     /// Whether a delivery may print to stdout, which receipts and results then leave alone.
     pub(crate) prints: bool,
     /// What was loaded and granted, for `--dry-run`.
@@ -43,6 +46,15 @@ pub(crate) struct Host {
 }
 
 impl Host {
+    /// Registers the tools of the MCP servers that are to be served, beside those of the plugins.
+    ///
+    /// # Errors
+    ///
+    /// Two tools have one name. A server that can't be listed is left out, with a warning.
+    pub(crate) async fn take_in_servers(&mut self) -> anyhow::Result<()> {
+        self.upstream.take_in().await
+    }
+
     /// Drains the runtime, then ends what was started for it.
     pub(crate) async fn close(&self) {
         self.runtime.close().await;
@@ -377,6 +389,11 @@ impl<'a> Assembly<'a> {
             secrets: &mut self.secrets,
         };
         let (mcp, servers) = opening.open(&loaded.config.mcp)?;
+        let upstream = Upstream::new(
+            &loaded.config.mcp,
+            &self.sandbox,
+            (mcp.as_ref(), &self.tools),
+        );
         let plan = Plan {
             sandbox: self.sandbox.clone(),
             plugins: self.planned,
@@ -398,6 +415,7 @@ impl<'a> Assembly<'a> {
             runtime,
             artifacts: self.artifacts,
             servers,
+            upstream,
             prints: self.prints,
             plan,
         })

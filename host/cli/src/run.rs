@@ -22,7 +22,7 @@ use crate::{interrupt, plugins, print, yaml};
 /// Runs the command.
 pub(crate) async fn run(arguments: &RunArguments) -> Exit {
     let form = Form::of(arguments.json);
-    let (flow, input, host) = match prepare(arguments) {
+    let (flow, input, mut host) = match prepare(arguments) {
         Ok(prepared) => prepared,
         Err(error) => return refusal::usage(&error, form),
     };
@@ -30,6 +30,10 @@ pub(crate) async fn run(arguments: &RunArguments) -> Exit {
         cancel: interrupt::token(),
         ..InvokeOptions::default()
     };
+    if let Err(error) = host.take_in_servers().await {
+        host.close().await;
+        return refusal::usage(&error, form);
+    }
     if arguments.dry_run {
         return rehearse(&flow, input, &host, &options, form);
     }

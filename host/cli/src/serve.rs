@@ -143,7 +143,8 @@ impl Settings {
 }
 
 async fn serve(arguments: &ServeArguments, stopping: CancellationToken) -> anyhow::Result<()> {
-    let (host, loaded) = plugins::host_and_file(&arguments.plugins)?;
+    let (mut host, loaded) = plugins::host_and_file(&arguments.plugins)?;
+    host.take_in_servers().await?;
     let settings = Settings::of(arguments, loaded)?;
     let state = State::open(settings.state.as_deref())?;
     let tokens = settings.tokens(&state)?;

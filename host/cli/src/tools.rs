@@ -5,13 +5,18 @@ use crate::refusal::{self, Exit, Form};
 use crate::{plugins, print};
 
 /// Runs the command.
-pub(crate) fn run(arguments: &ToolsArguments) -> Exit {
+pub(crate) async fn run(arguments: &ToolsArguments) -> Exit {
     let form = Form::of(arguments.json);
-    let host = match plugins::host(&arguments.plugins) {
+    let mut host = match plugins::host(&arguments.plugins) {
         Ok(host) => host,
         Err(error) => return refusal::usage(&error, form),
     };
+    let taken_in = host.take_in_servers().await;
     let tools = host.runtime.tools();
+    host.close().await;
+    if let Err(error) = taken_in {
+        return refusal::usage(&error, form);
+    }
     if arguments.json {
         print::json(&tools);
         return Exit::Success;

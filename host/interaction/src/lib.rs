@@ -49,9 +49,9 @@ pub use caller::Caller;
 pub use component::{ComponentSink, ComponentTool};
 pub use handler::{Handlers, NodeHandler, RuntimeHandler};
 pub use mcp::{
-    MAX_CAPABILITIES, MAX_DISCOVERY_PAGES, McpAnswer, McpBlob, McpClient, McpError, McpPage,
-    McpRegisterError, McpRegistration, McpRegistry, McpRequest, McpSettings, McpTool,
-    McpToolResult,
+    LeftOut, MAX_CAPABILITIES, MAX_DISCOVERY_PAGES, McpAnswer, McpBlob, McpClient, McpError,
+    McpHints, McpPage, McpRegisterError, McpRegistration, McpRegistry, McpRequest, McpSettings,
+    McpTool, McpToolResult, ServeError, Served,
 };
 pub use nodes::{Node, NodeDescriptor};
 pub use observe::observe;

@@ -7,6 +7,7 @@ mod client;
 mod discover;
 mod invoke;
 mod request;
+mod served;
 
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock, Weak};
@@ -15,10 +16,11 @@ use thiserror::Error;
 use tidegate_contract::grant::Grant;
 use tidegate_contract::{CallError, Limits, Problem, ToolCall};
 
-pub use client::{McpBlob, McpClient, McpError, McpPage, McpTool, McpToolResult};
+pub use client::{McpBlob, McpClient, McpError, McpHints, McpPage, McpTool, McpToolResult};
 pub(crate) use discover::discover;
 pub(crate) use invoke::{invoke, source};
 pub use request::{McpAnswer, McpRequest};
+pub use served::{LeftOut, ServeError, Served};
 
 /// The longest name of a server, in characters.
 const NAME_CHARACTERS: usize = 64;
@@ -237,6 +239,14 @@ impl McpRegistry {
         &self.settings
     }
 
+    fn named(&self, name: &str) -> Option<Arc<Server>> {
+        let servers = self.servers.read().unwrap_or_else(PoisonError::into_inner);
+        servers
+            .iter()
+            .find(|server| server.name == name)
+            .map(Arc::clone)
+    }
+
     /// The servers that a discovery asks, in order. Every permission is checked before the first of
     /// them is asked (GAP 18).
     pub(crate) fn listed(
@@ -269,14 +279,9 @@ impl McpRegistry {
     /// Permission first, so that nobody learns what is registered.
     fn permitted(&self, name: &str, permissions: &Grant) -> Result<Arc<Server>, CallError> {
         check_permission(name, permissions)?;
-        let servers = self.servers.read().unwrap_or_else(PoisonError::into_inner);
-        let mut servers = servers.iter();
-        servers
-            .find(|server| server.name == name)
-            .map(Arc::clone)
-            .ok_or_else(|| CallError::UnknownServer {
-                name: name.to_owned(),
-            })
+        self.named(name).ok_or_else(|| CallError::UnknownServer {
+            name: name.to_owned(),
+        })
     }
 
     fn check_arguments(&self, call: &ToolCall) -> Result<(), CallError> {

@@ -1,7 +1,7 @@
 //! The registry of tools, and the order of checks in a call (SPEC T2, T3, T4, T5).
 
 use std::fmt;
-use std::sync::{Arc, PoisonError, RwLock, Weak};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
 
 use thiserror::Error;
 use tidegate_contract::grant::Grant;
@@ -9,6 +9,8 @@ use tidegate_contract::{
     CallError, DefinitionError, Effect, ExternalResult, Failure, JsonError, Problem, ResultError,
     Status, ToolCall, ToolDefinition,
 };
+
+use tokio::sync::watch;
 
 use crate::artifact::keep;
 use crate::schema::{Schema, SchemaError};
@@ -55,12 +57,18 @@ struct Entry {
     schema: Option<Schema>,
 }
 
-type Entries = RwLock<Vec<Arc<Entry>>>;
+/// What handles to one registry share.
+#[derive(Default)]
+struct Tools {
+    entries: RwLock<Vec<Arc<Entry>>>,
+    /// Sent to when a tool has come or gone.
+    changes: watch::Sender<()>,
+}
 
 /// The tools of one or more runtimes. Cloning gives another handle to the same registry: a tool
 /// registered or unregistered through one is seen by the next call through any.
 #[derive(Clone, Default)]
-pub struct ToolRegistry(Arc<Entries>);
+pub struct ToolRegistry(Arc<Tools>);
 
 impl fmt::Debug for ToolRegistry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -73,7 +81,7 @@ impl fmt::Debug for ToolRegistry {
 #[derive(Debug)]
 #[must_use = "dropping the handle leaves the tool registered for good"]
 pub struct Registration {
-    registry: Weak<Entries>,
+    registry: Weak<Tools>,
     entry: Weak<Entry>,
 }
 
@@ -85,17 +93,33 @@ impl fmt::Debug for Entry {
     }
 }
 
+impl Tools {
+    fn read(&self) -> RwLockReadGuard<'_, Vec<Arc<Entry>>> {
+        // Nothing under the lock can panic half-way.
+        self.entries.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Vec<Arc<Entry>>> {
+        self.entries.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 impl Registration {
     /// Unregisters the tool: true the first time, false after. A running call ends by itself.
     pub fn unregister(&mut self) -> bool {
         let (Some(registry), Some(entry)) = (self.registry.upgrade(), self.entry.upgrade()) else {
             return false;
         };
-        let mut entries = registry.write().unwrap_or_else(PoisonError::into_inner);
+        let mut entries = registry.write();
         let before = entries.len();
         entries.retain(|other| !Arc::ptr_eq(other, &entry));
         self.entry = Weak::new();
-        entries.len() < before
+        let is_gone = entries.len() < before;
+        drop(entries);
+        if is_gone {
+            registry.changes.send_replace(());
+        }
+        is_gone
     }
 }
 
@@ -148,7 +172,7 @@ impl ToolRegistry {
             tool: Box::new(tool),
             schema,
         });
-        let mut entries = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut entries = self.0.write();
         if entries
             .iter()
             .any(|other| other.tool.definition().name.as_str() == name)
@@ -156,6 +180,8 @@ impl ToolRegistry {
             return Err(RegisterError::Duplicate(name));
         }
         entries.push(Arc::clone(&entry));
+        drop(entries);
+        self.0.changes.send_replace(());
         Ok(Registration {
             registry: Arc::downgrade(&self.0),
             entry: Arc::downgrade(&entry),
@@ -172,8 +198,14 @@ impl ToolRegistry {
         })
     }
 
+    /// Is told of tools that come and go from now on.
+    #[must_use]
+    pub fn changes(&self) -> watch::Receiver<()> {
+        self.0.changes.subscribe()
+    }
+
     fn entries<T>(&self, pick: impl Fn(&Entry) -> Option<T>) -> Vec<T> {
-        let entries = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let entries = self.0.read();
         entries.iter().filter_map(|entry| pick(entry)).collect()
     }
 
@@ -213,14 +245,16 @@ impl ToolRegistry {
                 name: name.to_owned(),
             })?;
         let grant = entry.tool.grant().unwrap_or(permissions);
-        check_effects(&entry.tool.definition().effects, grant)?;
+        if !entry.tool.acts_elsewhere() {
+            check_effects(&entry.tool.definition().effects, grant)?;
+        }
         check_origin(entry.tool.origin(), grant)?;
         check_arguments(&entry, call)?;
         Ok(Prepared(entry))
     }
 
     fn entries_named(&self, name: &str) -> Option<Arc<Entry>> {
-        let entries = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let entries = self.0.read();
         entries
             .iter()
             .find(|entry| entry.tool.definition().name.as_str() == name)

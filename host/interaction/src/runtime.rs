@@ -20,6 +20,7 @@ use tidegate_contract::{
 };
 use tidegate_engine::{Admission, Claim, Engine, Need, Permit, ProgressSink, RunOn};
 use tidegate_sandbox::Artifacts;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
@@ -173,6 +174,12 @@ impl Runtime {
     #[must_use]
     pub fn tools_of(&self, caller: &Caller) -> Vec<ToolDefinition> {
         self.0.tools.list(&self.permissions(caller))
+    }
+
+    /// Is told of tools that come and go from now on, permitted or not.
+    #[must_use]
+    pub fn tool_changes(&self) -> watch::Receiver<()> {
+        self.0.tools.changes()
     }
 
     /// Calls for a thread that may block; the guest runs on it. `None` without an engine.

@@ -88,6 +88,12 @@ pub trait Tool: Send + Sync {
         context: &'a CallContext,
     ) -> BoxFuture<'a, Result<ToolOutcome, CallError>>;
 
+    /// Whether the tool acts where the sandbox does not reach: its effects are then said and granted by
+    /// whoever runs it there, and no grant of this host is asked for them.
+    fn acts_elsewhere(&self) -> bool {
+        false
+    }
+
     /// What the tool may reach. `None` means what its caller may.
     fn grant(&self) -> Option<&Grant> {
         None

@@ -4,18 +4,19 @@ pub(crate) mod base64;
 mod content;
 
 use std::io;
+use std::sync::Arc;
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, ClientCapabilities, ClientConfig, ClientRequest,
     Implementation, ListToolsRequest, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
-    ServerResult,
+    ServerResult, ToolAnnotations,
 };
 use rmcp::service::{PeerRequestOptions, RequestHandle, RunningService};
 use rmcp::transport::Transport;
 use rmcp::{
     ClientHandler, ClientLifecycleMode, Peer, RoleClient, ServiceError, serve_client_with_lifecycle,
 };
-use tidegate::{CancellationToken, McpError, McpPage, McpTool, McpToolResult};
+use tidegate::{CancellationToken, McpError, McpHints, McpPage, McpTool, McpToolResult};
 use tidegate_contract::{JsonObject, Value};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot::error::RecvError;
@@ -172,6 +173,7 @@ fn page(page: ListToolsResult) -> McpPage {
         output_schema: tool
             .output_schema
             .map(|schema| Value::Object(unshared(schema))),
+        hints: tool.annotations.map(hints).unwrap_or_default(),
     };
     McpPage {
         tools: page.tools.into_iter().map(tool).collect(),
@@ -179,8 +181,16 @@ fn page(page: ListToolsResult) -> McpPage {
     }
 }
 
-fn unshared(schema: std::sync::Arc<JsonObject>) -> JsonObject {
-    std::sync::Arc::unwrap_or_clone(schema)
+fn hints(annotations: ToolAnnotations) -> McpHints {
+    McpHints {
+        read_only: annotations.read_only_hint,
+        destructive: annotations.destructive_hint,
+        open_world: annotations.open_world_hint,
+    }
+}
+
+fn unshared(schema: Arc<JsonObject>) -> JsonObject {
+    Arc::unwrap_or_clone(schema)
 }
 
 /// Calls one tool. Dropping the future tells the server that nobody waits any more.

@@ -153,7 +153,8 @@ impl HttpServer {
 
 impl Inner {
     async fn connect(&self, era: Era) -> Result<Live<View>, String> {
-        let transport = HttpTransport::new(Arc::clone(&self.target));
+        let transport =
+            HttpTransport::new(Arc::clone(&self.target), Arc::clone(self.link.changed()));
         let carrier = transport.view();
         let connection = Connection::open(transport, era).await?;
         Ok(Live {
@@ -194,5 +195,9 @@ impl McpClient for HttpServer {
                 answer => answer,
             }
         })
+    }
+
+    fn changed(&self) -> BoxFuture<'_, ()> {
+        Box::pin(self.0.link.changed().notified())
     }
 }

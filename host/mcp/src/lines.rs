@@ -18,7 +18,7 @@ use serde::de::DeserializeOwned;
 use serde_json::json;
 use tidegate_contract::Value;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use crate::asked::{Answer, Asked};
@@ -90,14 +90,14 @@ pub(crate) struct ClientLines<R> {
 impl<R: AsyncRead + Send + Unpin> ClientLines<R> {
     pub(crate) fn new(
         source: R,
-        unsent: Unsent,
+        (unsent, changed): (Unsent, Arc<Notify>),
         (peer, bounds): (PeerName, MessageBounds),
     ) -> Self {
         Self {
             reading: Reading::new(source, peer, bounds),
             over: unsent.over(),
             unsent: Some(unsent),
-            questions: Questions::default(),
+            questions: Questions::new(changed),
         }
     }
 
@@ -237,13 +237,14 @@ pub(crate) struct ServerLines<R> {
     /// A message whose turn has not come.
     held: Option<(ClientJsonRpcMessage, OwnedSemaphorePermit)>,
     refusal: Option<Vec<u8>>,
-    is_over: bool,
+    /// Cancelled when nothing more comes.
+    over: CancellationToken,
 }
 
 impl<R: AsyncRead + Send + Unpin> ServerLines<R> {
     pub(crate) fn new(
         source: R,
-        (outgoing, asked): (Outgoing, Asked),
+        (outgoing, asked, over): (Outgoing, Asked, CancellationToken),
         (peer, bounds): (PeerName, MessageBounds),
     ) -> Self {
         Self {
@@ -253,7 +254,7 @@ impl<R: AsyncRead + Send + Unpin> ServerLines<R> {
             asked,
             held: None,
             refusal: None,
-            is_over: false,
+            over,
         }
     }
 
@@ -334,7 +335,7 @@ impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleServer> for ServerLine
             if let Some(message) = self.turn().await {
                 return Some(message);
             }
-            if self.is_over {
+            if self.over.is_cancelled() {
                 // A client that has asked all it wants still reads its answers.
                 let places = Arc::clone(&self.places);
                 let _every = places.acquire_many_owned(u32::from(REQUESTS)).await.ok()?;
@@ -343,7 +344,7 @@ impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleServer> for ServerLine
             let places = Arc::clone(&self.places);
             let place = places.acquire_owned().await.ok()?;
             let Some(frame) = self.reading.next().await else {
-                self.is_over = true;
+                self.over.cancel();
                 continue;
             };
             match frame {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tidegate::{CancellationToken, McpError};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, Notify};
 
 use crate::client::{Connection, Era};
 use crate::error::StartError;
@@ -69,12 +69,15 @@ pub(crate) struct Live<C> {
 pub(crate) struct Link<C> {
     /// The lock is held while a connection is made, so that calls at the same time make one.
     live: Mutex<Option<Arc<Live<C>>>>,
+    /// Told when the server says that its tools are others now, over whichever connection.
+    changed: Arc<Notify>,
 }
 
 impl<C> Default for Link<C> {
     fn default() -> Self {
         Self {
             live: Mutex::new(None),
+            changed: Arc::default(),
         }
     }
 }
@@ -102,6 +105,11 @@ impl<C> Link<C> {
             connected = connected => connected.map_err(|reason| McpError::Unavailable { reason }),
             () = cancel.cancelled() => Err(McpError::Cancelled),
         }
+    }
+
+    /// Is told when the server says that its tools are others now.
+    pub(crate) fn changed(&self) -> &Arc<Notify> {
+        &self.changed
     }
 
     /// Gives up a connection, unless there is another already.

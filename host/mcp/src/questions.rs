@@ -1,17 +1,17 @@
 //! What a server asks of the host (CASES MC05): `ping` is answered, everything else is refused.
 //!
 //! The SDK starts a task for each request that it is given, so it is given few: a server that asks on
-//! while nobody takes its answers loses the connection. Deliberately absent: notifications, which
-//! nobody of the host hears.
+//! while nobody takes its answers loses the connection. Of its notifications one is heard, that its tools
+//! are others now, and not by the SDK.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use rmcp::model::{
     ClientJsonRpcMessage, ErrorCode, ErrorData, JsonRpcMessage, RequestId, ServerJsonRpcMessage,
-    ServerRequest,
+    ServerNotification, ServerRequest,
 };
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
 /// Requests of one server whose answers it has not taken.
 const UNANSWERED: usize = 16;
@@ -34,22 +34,29 @@ pub(crate) enum Heard {
 pub(crate) struct Questions {
     places: Arc<Semaphore>,
     asked: HashMap<RequestId, OwnedSemaphorePermit>,
-}
-
-impl Default for Questions {
-    fn default() -> Self {
-        Self {
-            places: Arc::new(Semaphore::new(UNANSWERED)),
-            asked: HashMap::new(),
-        }
-    }
+    /// Told when the server says that its tools are others now.
+    changed: Arc<Notify>,
 }
 
 impl Questions {
+    pub(crate) fn new(changed: Arc<Notify>) -> Self {
+        Self {
+            places: Arc::new(Semaphore::new(UNANSWERED)),
+            asked: HashMap::new(),
+            changed,
+        }
+    }
+
     pub(crate) fn hear(&mut self, message: ServerJsonRpcMessage) -> Heard {
         let request = match message {
             JsonRpcMessage::Request(request) => request,
-            JsonRpcMessage::Notification(_) => return Heard::Leave,
+            JsonRpcMessage::Notification(notification) => {
+                let said = notification.notification;
+                if matches!(said, ServerNotification::ToolListChangedNotification(_)) {
+                    self.changed.notify_one();
+                }
+                return Heard::Leave;
+            }
             JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {
                 return Heard::HandOn(message);
             }
@@ -97,7 +104,7 @@ mod tests {
     #[test]
     fn mc05_sixteen_requests_wait_for_their_answers_and_the_next_is_a_flood() {
         for method in ["ping", "roots/list", "of/its/own"] {
-            let mut questions = Questions::default();
+            let mut questions = Questions::new(Arc::default());
             let mut held = Vec::new();
             for id in 1..=16 {
                 let heard = questions.hear(request(id, method));
@@ -115,7 +122,7 @@ mod tests {
 
     #[test]
     fn mc05_a_place_is_given_back_with_its_answer_and_an_id_that_waits_takes_none() {
-        let mut questions = Questions::default();
+        let mut questions = Questions::new(Arc::default());
         for _ in 0..100 {
             drop(questions.hear(request(1, "ping")));
         }
@@ -126,5 +133,30 @@ mod tests {
             assert!(questions.answered(&answer).is_some(), "{id}");
             assert!(questions.answered(&answer).is_none(), "{id}");
         }
+    }
+
+    #[tokio::test]
+    async fn m5_that_the_tools_are_others_is_heard_and_no_other_notification() {
+        let changed = Arc::new(Notify::new());
+        let mut questions = Questions::new(Arc::clone(&changed));
+        let notification = |method: &str| {
+            let message = json!({"jsonrpc": "2.0", "method": method});
+            serde_json::from_value(message).unwrap()
+        };
+        let heard = async |ms| {
+            let within = std::time::Duration::from_millis(ms);
+            tokio::time::timeout(within, changed.notified())
+                .await
+                .is_ok()
+        };
+        let other = notification("notifications/resources/list_changed");
+        assert!(matches!(questions.hear(other), Heard::Leave));
+        assert!(!heard(20).await);
+        for _ in 0..3 {
+            let tools = notification("notifications/tools/list_changed");
+            assert!(matches!(questions.hear(tools), Heard::Leave));
+        }
+        assert!(heard(1_000).await);
+        assert!(!heard(20).await, "once for all of them");
     }
 }

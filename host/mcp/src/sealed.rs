@@ -119,4 +119,8 @@ impl<C: McpClient> McpClient for Sealed<C> {
             Ok(result)
         })
     }
+
+    fn changed(&self) -> BoxFuture<'_, ()> {
+        self.client.changed()
+    }
 }

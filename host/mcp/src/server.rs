@@ -5,6 +5,7 @@
 //! resources, sampling, and every question to the client.
 
 mod answer;
+mod changes;
 mod listing;
 mod over_http;
 mod over_lines;
@@ -17,9 +18,9 @@ use rmcp::ErrorData;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, ErrorCode, Implementation, ListToolsResult,
-    PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
+    PaginatedRequestParams, ServerCapabilities, ServerConfig, SubscriptionFilter, Tool,
 };
-use rmcp::service::{RequestContext, RoleServer};
+use rmcp::service::{RequestContext, RoleServer, SubscriptionContext};
 use tidegate::{Caller, InvokeOptions, Runtime};
 use tidegate_contract::json::JsonBounds;
 use tidegate_contract::{
@@ -27,6 +28,7 @@ use tidegate_contract::{
 };
 use tidegate_sandbox::ambient;
 use tokio::runtime::Handle;
+use tokio_util::sync::CancellationToken;
 
 use crate::frame::MessageBounds;
 
@@ -51,8 +53,9 @@ pub struct McpServer {
     settings: ServerSettings,
     /// Calls run here, apart from what drives the protocol.
     tasks: Handle,
-    /// Whether the SDK gives each request a task of its own, which a guest may hold up.
-    in_place: bool,
+    /// The connection, where there is one: each of its requests has a task of its own, which a guest
+    /// may hold up, and it can be told that the tools are others now.
+    line: Option<CancellationToken>,
 }
 
 impl fmt::Debug for McpServer {
@@ -71,14 +74,14 @@ impl McpServer {
             runtime,
             settings,
             tasks,
-            in_place: false,
+            line: None,
         }
     }
 
-    /// The same server where each request has a task of its own.
-    fn in_place(&self) -> Self {
+    /// The same server over a connection, whose input is over when this is cancelled.
+    fn on_a_line(&self, over: CancellationToken) -> Self {
         Self {
-            in_place: true,
+            line: Some(over),
             ..self.clone()
         }
     }
@@ -131,7 +134,7 @@ impl McpServer {
             Err(CallError::HostFault { reason })
         };
         // What is reported is told while the call runs.
-        if self.in_place && reports.is_none() {
+        if self.line.is_some() && reports.is_none() {
             let work = self.runtime.act_tool_in_place(call, options);
             return panics::caught(work).await.unwrap_or_else(panicked);
         }
@@ -176,7 +179,11 @@ fn refused(code: ErrorCode, error: &CallError) -> ErrorData {
 
 impl ServerHandler for McpServer {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder().enable_tools().build();
+        let capabilities = ServerCapabilities::builder().enable_tools();
+        let capabilities = match self.line {
+            Some(_) => capabilities.enable_tool_list_changed().build(),
+            None => capabilities.build(),
+        };
         ServerConfig::new(capabilities)
             .with_server_info(Implementation::new("tidegate", env!("CARGO_PKG_VERSION")))
     }
@@ -197,6 +204,20 @@ impl ServerHandler for McpServer {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         self.call(request, context).await
+    }
+
+    fn accepted_subscription_filter(
+        &self,
+        _requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
+        self.line.as_ref().map(|_| changes::accepted())
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        if let Some(over) = &self.line {
+            changes::tell(self.runtime.tool_changes(), &context, over).await;
+        }
+        Ok(())
     }
 
     /// What the SDK compares the headers of a call over HTTP with: parameters that the schema marks

@@ -101,7 +101,11 @@ impl Inner {
         let (unsent, outgoing) = Unsent::queue();
         let carried = carry(&self.name, streams, outgoing);
         let (stdout, streams) = carried.map_err(|error| error.to_string())?;
-        let lines = ClientLines::new(stdout, unsent, (self.name.clone(), self.settings.messages));
+        let lines = ClientLines::new(
+            stdout,
+            (unsent, Arc::clone(self.link.changed())),
+            (self.name.clone(), self.settings.messages),
+        );
         let connection = Connection::open(lines, era).await?;
         Ok(Live {
             connection,
@@ -177,5 +181,9 @@ impl McpClient for StdioServer {
             let live = self.live(cancel).await?;
             client::call_tool(&live.connection.peer(), (name, arguments), cancel).await
         })
+    }
+
+    fn changed(&self) -> BoxFuture<'_, ()> {
+        Box::pin(self.0.link.changed().notified())
     }
 }

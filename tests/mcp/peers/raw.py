@@ -14,6 +14,7 @@ OUT = sys.stdout.buffer
 held = []
 late = {}
 given_up = []
+grown = []
 
 
 def raw(line):
@@ -53,6 +54,12 @@ def listing(id, params):
         answer(id, page)
     elif mode == "late":
         late[id] = "late"
+    elif mode == "grown":
+        schema = {"type": "object"}
+        echo = {"name": "echo", "inputSchema": schema,
+                "annotations": {"readOnlyHint": True, "openWorldHint": False}}
+        names = ["grow", "locked", "own_error", "late", "long", "no.name", *grown]
+        answer(id, {"tools": [echo, *({"name": name, "inputSchema": schema} for name in names)]})
     elif mode == "no-schema":
         answer(id, {"tools": [{"name": "bare"}]})
     else:
@@ -128,6 +135,10 @@ def call(id, name, arguments):
     elif name == "half_crash":
         raw(b'{"jsonrpc":"2.0","id":%d,"resu' % id)
         os._exit(3)
+    elif name == "grow":
+        grown.append("integers")
+        send({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
+        text(id, "grown")
     elif name == "hold":
         held.append((id, arguments["text"]))
         if len(held) == arguments["together"]:

@@ -1,8 +1,10 @@
 //! The port of an MCP server: what a connection is to the registry, and what an embedder's Rust type
 //! can be as well. Its values are as the server gave them; the registry checks them.
 
+use std::future::pending;
+
 use thiserror::Error;
-use tidegate_contract::{Content, JsonObject, Reference, Value};
+use tidegate_contract::{Content, Effect, JsonObject, Reference, Value};
 use tokio_util::sync::CancellationToken;
 
 use crate::tool::BoxFuture;
@@ -37,6 +39,12 @@ pub trait McpClient: Send + Sync {
         arguments: &'a JsonObject,
         cancel: &'a CancellationToken,
     ) -> BoxFuture<'a, Result<McpToolResult, McpError>>;
+
+    /// Ends when the server has said that its tools are others now, since this was last asked. The
+    /// default never ends.
+    fn changed(&self) -> BoxFuture<'_, ()> {
+        Box::pin(pending())
+    }
 }
 
 /// One page of a server's tools.
@@ -59,6 +67,37 @@ pub struct McpTool {
     pub input_schema: Value,
     /// JSON Schema of the structured content: an object where there is one.
     pub output_schema: Option<Value>,
+    /// What it says of its effects.
+    pub hints: McpHints,
+}
+
+/// What a server says of a tool's effects (`annotations`). Words: nothing here is bounded by them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct McpHints {
+    /// It changes nothing. Where it does not say so, it may.
+    pub read_only: Option<bool>,
+    /// What it changes may be lost. Where it does not say otherwise, it may be.
+    pub destructive: Option<bool>,
+    /// It asks a world that others can write to. Where it does not say otherwise, it does.
+    pub open_world: Option<bool>,
+}
+
+impl McpHints {
+    /// The effects that a definition of the tool has: all that is not ruled out.
+    #[must_use]
+    pub fn effects(self) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        if self.read_only != Some(true) {
+            if self.destructive != Some(false) {
+                effects.push(Effect::Write);
+            }
+            effects.push(Effect::Execute);
+        }
+        if self.open_world != Some(false) {
+            effects.push(Effect::Network);
+        }
+        effects
+    }
 }
 
 /// What a tool gave.

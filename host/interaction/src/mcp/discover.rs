@@ -11,7 +11,7 @@ use tidegate_contract::tool::{DESCRIPTION_BYTES, SCHEMA_BYTES};
 use tidegate_contract::{CallError, Failure, JsonObject, McpCapability, Status, Value};
 use tokio_util::sync::CancellationToken;
 
-use super::{McpError, McpPage, McpSettings, McpTool, Server};
+use super::{McpError, McpHints, McpPage, McpSettings, McpTool, Server};
 
 /// Most bytes of names, descriptions and schemas that one discovery keeps.
 const DISCOVERY_BYTES: usize = 16 * 1024 * 1024;
@@ -28,22 +28,33 @@ pub(crate) async fn discover(
     settings: &McpSettings,
     cancel: &CancellationToken,
 ) -> Result<Vec<McpCapability>, CallError> {
-    let mut found = Found {
-        capabilities: Vec::new(),
-        settings,
-        pages: 0,
-        left_bytes: DISCOVERY_BYTES,
-    };
+    let mut found = Found::new(settings);
     for server in servers {
         let listed = found.list(server, cancel).await;
         listed.map_err(|problem| problem.of(&server.name))?;
     }
+    Ok(found
+        .capabilities
+        .into_iter()
+        .map(|(found, _)| found)
+        .collect())
+}
+
+/// Lists the tools of one server, with what it says of their effects.
+pub(super) async fn of_one(
+    server: &Server,
+    settings: &McpSettings,
+    cancel: &CancellationToken,
+) -> Result<Vec<(McpCapability, McpHints)>, CallError> {
+    let mut found = Found::new(settings);
+    let listed = found.list(server, cancel).await;
+    listed.map_err(|problem| problem.of(&server.name))?;
     Ok(found.capabilities)
 }
 
 /// What a discovery has found so far.
 struct Found<'a> {
-    capabilities: Vec<McpCapability>,
+    capabilities: Vec<(McpCapability, McpHints)>,
     settings: &'a McpSettings,
     pages: u32,
     left_bytes: usize,
@@ -94,7 +105,16 @@ impl Problem {
     }
 }
 
-impl Found<'_> {
+impl<'a> Found<'a> {
+    fn new(settings: &'a McpSettings) -> Self {
+        Self {
+            capabilities: Vec::new(),
+            settings,
+            pages: 0,
+            left_bytes: DISCOVERY_BYTES,
+        }
+    }
+
     async fn list(&mut self, server: &Server, cancel: &CancellationToken) -> Result<(), Problem> {
         let mut seen = HashSet::new();
         let mut names = HashSet::new();
@@ -138,12 +158,13 @@ impl Found<'_> {
             return Err(format!("has more tools than max_capabilities = {limit}"));
         }
         for tool in tools {
+            let hints = tool.hints;
             let capability = self.capability(server, tool)?;
             if !names.insert(capability.name.clone()) {
                 let name = shown(&capability.name);
                 return Err(format!("lists two tools of the name `{name}`"));
             }
-            self.capabilities.push(capability);
+            self.capabilities.push((capability, hints));
         }
         Ok(())
     }
@@ -154,6 +175,7 @@ impl Found<'_> {
             description,
             input_schema,
             output_schema,
+            hints: _,
         } = tool;
         if name.trim().is_empty() || name.len() > TOOL_NAME_BYTES {
             return Err(format!(
@@ -227,7 +249,7 @@ fn check_cursor(cursor: &str) -> Result<(), String> {
 }
 
 /// A name that a server chose, as an error may show it.
-fn shown(name: &str) -> String {
+pub(super) fn shown(name: &str) -> String {
     let letters = name.chars().filter(|letter| !letter.is_control());
     letters.take(64).collect()
 }

@@ -33,25 +33,37 @@ pub(crate) async fn invoke(
 ) -> Result<ExternalResult, CallError> {
     let nothing = JsonObject::new();
     let arguments = call.arguments.as_object().unwrap_or(&nothing);
-    let answer = server
-        .client
-        .call_tool(call.name.as_str(), arguments, cancel)
-        .await;
-    let outcome = match answer {
-        Ok(result) => outcome(result, shelf).await?,
-        Err(McpError::SecretInResult) => return Err(CallError::SecretInResult),
-        Err(error) => {
-            let shown = error.shown();
-            tracing::warn!(server = server.name, tool = %call.name, error = shown, "an MCP call failed");
-            failed(&error, limits)
-        }
-    };
-    let outcome = checked(outcome, limits, shelf).await?;
+    let asked = (call.name.as_str(), arguments);
+    let outcome = ask(server, asked, (limits, shelf), cancel).await?;
     Ok(ExternalResult::new(
         &call.id,
         source(&server.name, call),
         outcome,
     ))
+}
+
+/// What one call of a tool, by the server's own name for it, comes to.
+pub(super) async fn ask(
+    server: &Server,
+    (tool, arguments): (&str, &JsonObject),
+    (limits, shelf): (&Limits, Option<&Shelf>),
+    cancel: &CancellationToken,
+) -> Result<ToolOutcome, CallError> {
+    let outcome = match server.client.call_tool(tool, arguments, cancel).await {
+        Ok(result) => outcome(result, shelf).await?,
+        Err(McpError::SecretInResult) => return Err(CallError::SecretInResult),
+        Err(error) => {
+            let shown = error.shown();
+            tracing::warn!(
+                server = server.name,
+                tool,
+                error = shown,
+                "an MCP call failed"
+            );
+            failed(&error, limits)
+        }
+    };
+    checked(outcome, limits, shelf).await
 }
 
 /// `server:tool`. A tool's name has no colon, so the last one divides them.

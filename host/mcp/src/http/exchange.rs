@@ -19,7 +19,7 @@ use rmcp::transport::Transport;
 use tidegate_contract::{JsonError, Limits, Value, json};
 use tidegate_sandbox::Egress;
 use tidegate_sandbox::egress::{Bounds, EgressError, ResponseBody};
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use super::events::{Events, TooLong};
@@ -110,7 +110,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl HttpTransport {
-    pub(super) fn new(target: Arc<Target>) -> Self {
+    pub(super) fn new(target: Arc<Target>, changed: Arc<Notify>) -> Self {
         let (taken, incoming) = mpsc::channel(INCOMING);
         Self {
             shared: Arc::new(Shared {
@@ -120,7 +120,7 @@ impl HttpTransport {
                 session: Mutex::default(),
                 marked: Mutex::default(),
                 asked: Mutex::default(),
-                questions: Mutex::default(),
+                questions: Mutex::new(Questions::new(changed)),
                 forgotten: AtomicBool::new(false),
                 lost: CancellationToken::new(),
             }),

@@ -9,7 +9,7 @@ use rmcp::model::{
     ServerResult,
 };
 use rmcp::service::{
-    NotificationContext, RequestContext, RoleServer, Service, serve_server_with_ct,
+    NotificationContext, RequestContext, RoleServer, RunningService, Service, serve_server_with_ct,
 };
 use tokio::io::AsyncRead;
 use tokio_util::sync::CancellationToken;
@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 use std::borrow::Cow;
 
 use super::McpServer;
+use super::changes;
 use crate::asked::Asked;
 use crate::lines::{self, ServerLines};
 use crate::outgoing::{LineOutput, Outgoing};
@@ -35,24 +36,20 @@ impl McpServer {
         cancel: CancellationToken,
     ) -> Result<(), String> {
         let (outgoing, writer) = Outgoing::start(output).map_err(|error| error.to_string())?;
-        let asked = Asked::default();
+        let (asked, over) = (Asked::default(), CancellationToken::new());
         let lines = ServerLines::new(
             input,
-            (outgoing.clone(), asked.clone()),
+            (outgoing.clone(), asked.clone(), over.clone()),
             ("the client".into(), self.settings.messages),
         );
         let answering = Answering {
-            server: self.in_place(),
+            server: self.on_a_line(over.clone()),
             outgoing,
             asked,
         };
         let served = serve_server_with_ct(answering, lines, cancel).await;
         let served = match served {
-            Ok(running) => running
-                .waiting()
-                .await
-                .map(drop)
-                .map_err(|error| error.to_string()),
+            Ok(running) => self.wait(running).await,
             Err(error) => Err(error.to_string()),
         };
         // The last answer is on its way until the thread has written it.
@@ -61,6 +58,27 @@ impl McpServer {
             return Err("writing ended early".to_owned());
         }
         served
+    }
+
+    /// Waits for the end of a client, and tells it of tools that come and go.
+    async fn wait(&self, running: RunningService<RoleServer, Answering>) -> Result<(), String> {
+        // Read before the client is greeted, so that nothing between is missed.
+        let changes = self.runtime.tool_changes();
+        let peer = running.peer().clone();
+        let has_shaken_hands = peer.peer_info().is_some_and(|info| {
+            info.protocol_version.as_str() < ProtocolVersion::V_2026_07_28.as_str()
+        });
+        let telling = async {
+            if has_shaken_hands {
+                changes::tell_peer(changes, peer).await;
+            }
+            std::future::pending().await
+        };
+        let ended = tokio::select! {
+            ended = running.waiting() => ended,
+            () = telling => return Ok(()),
+        };
+        ended.map(drop).map_err(|error| error.to_string())
     }
 }
 
