@@ -9,6 +9,7 @@ use tidegate::{
     McpToolResult, Runtime, RuntimeOptions, ServeError, ToolRegistry,
 };
 use tidegate_contract::grant::{Grant, parse_allow};
+use tidegate_contract::json::JsonBounds;
 use tidegate_contract::{
     CallError, CallId, Content, Document, Effect, ExternalResult, Status, ToolCall, ToolName,
 };
@@ -46,7 +47,7 @@ async fn call(runtime: &Runtime, tool: &str) -> Result<ExternalResult, CallError
     let call = ToolCall {
         id: CallId::new("c-1").unwrap(),
         name: ToolName::new(tool).unwrap(),
-        arguments: Document::from_value(json!({}), &Default::default()).unwrap(),
+        arguments: Document::from_value(json!({}), &JsonBounds::default()).unwrap(),
     };
     runtime.act_tool(call, InvokeOptions::default()).await
 }
@@ -246,11 +247,7 @@ fn m5_a_client_has_the_tools_of_servers_and_plugins_alike() {
     client.call(5, "up_long", &json!({"bytes": 2_000_000}));
     let long = client.next().to_string();
     assert!(long.len() < 1_100_000, "{}", long.len());
-    assert!(
-        long.contains("resource_link"),
-        "{}",
-        &long[long.len() - 500..]
-    );
+    assert!(long.contains("resource_link"));
     assert_eq!(client.end(), (vec![], Some(0)));
 }
 

@@ -173,7 +173,7 @@ fn page(page: ListToolsResult) -> McpPage {
         output_schema: tool
             .output_schema
             .map(|schema| Value::Object(unshared(schema))),
-        hints: tool.annotations.map(hints).unwrap_or_default(),
+        hints: tool.annotations.as_ref().map(hints).unwrap_or_default(),
     };
     McpPage {
         tools: page.tools.into_iter().map(tool).collect(),
@@ -181,7 +181,7 @@ fn page(page: ListToolsResult) -> McpPage {
     }
 }
 
-fn hints(annotations: ToolAnnotations) -> McpHints {
+fn hints(annotations: &ToolAnnotations) -> McpHints {
     McpHints {
         read_only: annotations.read_only_hint,
         destructive: annotations.destructive_hint,

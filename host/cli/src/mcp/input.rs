@@ -71,14 +71,14 @@ fn read(
 
 /// What a thread reads.
 pub(super) struct Pieces {
-    pieces: mpsc::Receiver<Vec<u8>>,
+    read: mpsc::Receiver<Vec<u8>>,
     rest: Vec<u8>,
     taken: usize,
 }
 
 impl Pieces {
     fn start() -> io::Result<Self> {
-        let (sender, pieces) = mpsc::channel(PIECES);
+        let (sender, read) = mpsc::channel(PIECES);
         let reader = thread::Builder::new().name("mcp-input".to_owned());
         // The thread waits for the client, and must not hold up the end of the program.
         drop(reader.spawn(move || {
@@ -88,7 +88,7 @@ impl Pieces {
             }
         })?);
         Ok(Self {
-            pieces,
+            read,
             rest: Vec::new(),
             taken: 0,
         })
@@ -100,7 +100,7 @@ impl Pieces {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         if self.taken >= self.rest.len() {
-            match ready!(self.pieces.poll_recv(context)) {
+            match ready!(self.read.poll_recv(context)) {
                 Some(piece) => (self.rest, self.taken) = (piece, 0),
                 None => return Poll::Ready(Ok(())),
             }

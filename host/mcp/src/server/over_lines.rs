@@ -3,6 +3,8 @@
 //! The answer of a call is written by the thread that ran the guest: the SDK's own way back from there
 //! wakes two more threads, which takes longer than a short call.
 
+use std::borrow::Cow;
+
 use rmcp::ErrorData;
 use rmcp::model::{
     ClientNotification, ClientRequest, ProtocolVersion, ServerConfig, ServerJsonRpcMessage,
@@ -12,9 +14,8 @@ use rmcp::service::{
     NotificationContext, RequestContext, RoleServer, RunningService, Service, serve_server_with_ct,
 };
 use tokio::io::AsyncRead;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
-
-use std::borrow::Cow;
 
 use super::McpServer;
 use super::changes;
@@ -47,9 +48,11 @@ impl McpServer {
             outgoing,
             asked,
         };
+        // From before the client is greeted, so that nothing between is missed.
+        let changes = self.runtime.tool_changes();
         let served = serve_server_with_ct(answering, lines, cancel).await;
         let served = match served {
-            Ok(running) => self.wait(running).await,
+            Ok(running) => wait(running, changes).await,
             Err(error) => Err(error.to_string()),
         };
         // The last answer is on its way until the thread has written it.
@@ -59,27 +62,28 @@ impl McpServer {
         }
         served
     }
+}
 
-    /// Waits for the end of a client, and tells it of tools that come and go.
-    async fn wait(&self, running: RunningService<RoleServer, Answering>) -> Result<(), String> {
-        // Read before the client is greeted, so that nothing between is missed.
-        let changes = self.runtime.tool_changes();
-        let peer = running.peer().clone();
-        let has_shaken_hands = peer.peer_info().is_some_and(|info| {
-            info.protocol_version.as_str() < ProtocolVersion::V_2026_07_28.as_str()
-        });
-        let telling = async {
-            if has_shaken_hands {
-                changes::tell_peer(changes, peer).await;
-            }
-            std::future::pending().await
-        };
-        let ended = tokio::select! {
-            ended = running.waiting() => ended,
-            () = telling => return Ok(()),
-        };
-        ended.map(drop).map_err(|error| error.to_string())
-    }
+/// Waits for the end of a client, and tells it of tools that come and go.
+async fn wait(
+    running: RunningService<RoleServer, Answering>,
+    changes: watch::Receiver<()>,
+) -> Result<(), String> {
+    let peer = running.peer().clone();
+    let has_shaken_hands = peer.peer_info().is_some_and(|info| {
+        info.protocol_version.as_str() < ProtocolVersion::V_2026_07_28.as_str()
+    });
+    let telling = async {
+        if has_shaken_hands {
+            changes::tell_peer(changes, peer).await;
+        }
+        std::future::pending::<()>().await;
+    };
+    let ended = tokio::select! {
+        ended = running.waiting() => ended,
+        () = telling => return Ok(()),
+    };
+    ended.map(drop).map_err(|error| error.to_string())
 }
 
 /// A server that writes the answers of calls itself.
@@ -98,10 +102,10 @@ impl Service<RoleServer> for Answering {
         let is_call = matches!(request, ClientRequest::CallToolRequest(_));
         // What was told of a call goes the SDK's way, and comes before its answer.
         if !is_call || context.meta.get_progress_token().is_some() {
-            return self.server.handle_request(request, context).await;
+            return Box::pin(self.server.handle_request(request, context)).await;
         }
         let (id, cancel) = (context.id.clone(), context.ct.clone());
-        let answer = self.server.handle_request(request, context).await;
+        let answer = Box::pin(self.server.handle_request(request, context)).await;
         if cancel.is_cancelled() {
             return answer;
         }
