@@ -1,5 +1,6 @@
 //! The tools of MCP servers beside those of plugins: one policy, one observation (SPEC M5).
 
+use std::collections::BTreeSet;
 use std::fs;
 
 use serde_json::{Value, json};
@@ -114,6 +115,9 @@ async fn m5_a_served_tool_needs_the_grants_of_its_name_and_of_its_server() {
             panic!("{grants:?}: {denied:?}");
         };
         assert_eq!(said, kind, "{grants:?}");
+        // Nobody learns of tools that are not theirs.
+        let listed = runtime(&servers, &tools, grants).tools();
+        assert_eq!(listed, [], "{grants:?}");
     }
     let both = runtime(&servers, &tools, &["tool=any", "mcp=files"]);
     assert!(call(&both, "any").await.is_ok());
@@ -130,12 +134,20 @@ async fn m5_a_name_that_is_taken_is_refused_and_leaves_no_tool_behind() {
     for (first, second) in [("files", "others"), ("others", "files")] {
         let tools = ToolRegistry::new();
         drop(servers.serve((first, ""), &tools, &never).await.unwrap());
-        let before = runtime(&servers, &tools, &["tool=*"]).tools();
+        let before = runtime(&servers, &tools, &["tool=*", "mcp=*"]).tools();
         let taken = servers.serve((second, ""), &tools, &never).await;
         assert!(matches!(taken, Err(ServeError::Taken(_))), "{taken:?}");
-        assert_eq!(runtime(&servers, &tools, &["tool=*"]).tools(), before);
+        assert_eq!(
+            runtime(&servers, &tools, &["tool=*", "mcp=*"]).tools(),
+            before
+        );
         drop(servers.serve((second, "x_"), &tools, &never).await.unwrap());
-        assert_eq!(runtime(&servers, &tools, &["tool=*"]).tools().len(), 4);
+        assert_eq!(
+            runtime(&servers, &tools, &["tool=*", "mcp=*"])
+                .tools()
+                .len(),
+            4
+        );
     }
 }
 
@@ -152,7 +164,12 @@ async fn m5_a_tool_that_can_not_be_served_is_named_and_harms_no_other() {
     let left: Vec<&str> = served.left_out().iter().map(|left| &*left.tool).collect();
     assert_eq!(left, ["no name", "unfit"]);
     assert!(served.left_out().iter().all(|left| !left.reason.is_empty()));
-    assert_eq!(runtime(&servers, &tools, &["tool=*"]).tools().len(), 1);
+    assert_eq!(
+        runtime(&servers, &tools, &["tool=*", "mcp=*"])
+            .tools()
+            .len(),
+        1
+    );
 }
 
 #[tokio::test]
@@ -264,6 +281,16 @@ fn m5_a_call_of_a_served_tool_is_cancelled_and_has_its_deadline() {
     client
         .send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": given_up}));
     assert_eq!(client.ask(3, "ping", &json!({}))["result"], json!({}));
+    // One id is of one open request.
+    client.call(4, "up_late", &json!({}));
+    client.call(4, "up_late", &json!({}));
+    let twice = client.next();
+    assert_eq!(
+        (&twice["id"], &twice["error"]["code"]),
+        (&json!(4), &json!(-32600))
+    );
+    let late = client.next();
+    assert!(late.to_string().contains("LIMIT_DEADLINE"), "{late}");
     assert_eq!(client.end(), (vec![], Some(0)));
 }
 
@@ -314,10 +341,25 @@ fn m5_a_client_of_the_stateless_era_is_told_where_it_listens() {
         told.contains(&json!("notifications/tools/list_changed")),
         "{one} {other}"
     );
+    // It listens so often and no oftener, and is heard all the same.
+    for id in 4..9 {
+        client.request(id, "subscriptions/listen", &listen);
+        let accepted = client.next();
+        assert_eq!(accepted["method"], method, "{accepted}");
+        if id > 6 {
+            let refused = client.next();
+            assert_eq!(refused["id"], id, "{refused}");
+            assert_eq!(refused["error"]["code"], -32600, "{refused}");
+        }
+    }
     // The end of its input ends what it listens to.
     let (rest, exit) = client.end();
     assert_eq!(exit, Some(0));
-    assert!(rest.iter().all(|message| message["id"] == 2), "{rest:?}");
+    let ended: BTreeSet<u64> = rest
+        .iter()
+        .filter_map(|message| message["id"].as_u64())
+        .collect();
+    assert_eq!(ended, BTreeSet::from([2, 4, 5, 6]), "{rest:?}");
 }
 
 fn run(folder: &TempDir, arguments: &[&str]) -> Output {
@@ -394,12 +436,14 @@ fn m5_names_that_collide_are_refused_and_a_server_that_is_away_is_left_out() {
         "{}",
         away.stderr
     );
-    fs::write(
-        folder.path().join("c.yaml"),
-        "mcp: { up: { command: sh, prefix: x_ } }\n",
-    )
-    .unwrap();
-    let prefix = run(&folder, &["config", "check", "c.yaml"]);
-    assert_eq!(prefix.exit, 2);
-    assert!(prefix.stderr.contains("serve: true"), "{}", prefix.stderr);
+    for (keys, said) in [
+        ("prefix: x_", "serve: true"),
+        ("serve: true, prefix: \"a b\"", "prefix"),
+    ] {
+        let text = format!("mcp: {{ up: {{ command: sh, {keys} }} }}\n");
+        fs::write(folder.path().join("c.yaml"), text).unwrap();
+        let checked = run(&folder, &["config", "check", "c.yaml"]);
+        assert_eq!(checked.exit, 2, "{keys}");
+        assert!(checked.stderr.contains(said), "{}", checked.stderr);
+    }
 }

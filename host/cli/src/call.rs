@@ -25,20 +25,22 @@ pub(crate) async fn run(arguments: &CallArguments) -> Exit {
         Ok(call) => call,
         Err(error) => return refusal::usage(&error, form),
     };
-    let mut host = match plugins::host(&arguments.plugins) {
+    let host = match plugins::host(&arguments.plugins) {
         Ok(host) => host,
         Err(error) => return refusal::usage(&error, form),
     };
-    if let Err(error) = host.take_in_servers().await {
-        host.close().await;
-        return refusal::usage(&error, form);
-    }
     let options = InvokeOptions {
         cancel: interrupt::token(),
         ..InvokeOptions::default()
     };
+    if let Err(error) = host.take_in_servers(&options.cancel).await {
+        host.close().await;
+        return refusal::usage(&error, form);
+    }
     if arguments.dry_run {
-        return rehearse(&host, &call, &options, form);
+        let exit = rehearse(&host, &call, &options, form);
+        host.close().await;
+        return exit;
     }
     let tool = call.name.to_string();
     let ended = host.runtime.act_tool(call, options);

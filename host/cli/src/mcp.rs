@@ -14,6 +14,7 @@ use tidegate_mcp::{LineOutput, McpServer, ServerSettings};
 use tidegate_sandbox::ambient;
 use tidegate_sandbox::ambient::streams;
 use tokio::runtime::Handle;
+use tokio_util::sync::CancellationToken;
 
 use crate::cli::{McpArguments, PluginArguments};
 use crate::refusal::{self, Exit, Form};
@@ -31,15 +32,16 @@ pub(crate) async fn run(arguments: &McpArguments) -> Exit {
             Err(error) => refusal::usage(&error, Form::Text),
         };
     }
-    let mut host = match plugins::host(&arguments.plugins) {
+    let host = match plugins::host(&arguments.plugins) {
         Ok(host) => host,
         Err(error) => return refusal::usage(&error, Form::Text),
     };
-    if let Err(error) = host.take_in_servers().await {
+    let cancel = interrupt::token();
+    if let Err(error) = host.take_in_servers(&cancel).await {
         host.close().await;
         return refusal::usage(&error, Form::Text);
     }
-    let served = serve(&host).await;
+    let served = serve(&host, cancel).await;
     host.close().await;
     match served {
         Ok(()) => Exit::Success,
@@ -50,25 +52,31 @@ pub(crate) async fn run(arguments: &McpArguments) -> Exit {
     }
 }
 
-async fn serve(host: &plugins::Host) -> Result<(), String> {
-    let cancel = interrupt::token();
+async fn serve(host: &plugins::Host, cancel: CancellationToken) -> Result<(), String> {
     let output = streams::take_stdout().map_err(|error| format!("standard output: {error}"))?;
     let settings = ServerSettings::default();
     let server = McpServer::new(host.runtime.clone(), settings, Handle::current());
     let input = Input::start().map_err(|error| format!("standard input: {error}"))?;
-    server.serve_lines(input, Output(output), cancel).await
+    let output = Output {
+        tells_room: streams::tells_room(&output),
+        stream: output,
+    };
+    server.serve_lines(input, output, cancel).await
 }
 
 /// Standard output.
-struct Output(File);
+struct Output {
+    stream: File,
+    tells_room: bool,
+}
 
 impl LineOutput for Output {
     fn write_at_once(&self, line: &[u8]) -> io::Result<bool> {
-        streams::write_at_once(&self.0, line)
+        Ok(self.tells_room && streams::write_at_once(&self.stream, line)?)
     }
 
     fn write(&self, line: &[u8]) -> io::Result<()> {
-        (&self.0).write_all(line)
+        (&self.stream).write_all(line)
     }
 }
 

@@ -14,7 +14,7 @@ use tidegate::{
     BoxFuture, CancellationToken, Injection, McpClient, McpError, McpPage, McpRegistry,
     McpSettings, McpToolResult, Network, Secret,
 };
-use tidegate_contract::{JsonObject, Limits, Names, NetworkGrant, NetworkRule};
+use tidegate_contract::{JsonObject, Limits, Names, NetworkGrant, NetworkRule, ToolName};
 use tidegate_mcp::{
     ConnectSettings, Era, HttpEndpoint, HttpServer, MessageBounds, PeerName, Sealed, StdioServer,
 };
@@ -125,6 +125,10 @@ impl ServerConfig {
     pub(crate) fn check(&self) -> anyhow::Result<()> {
         if !self.serve && !self.prefix.is_empty() {
             bail!("`prefix` goes with `serve: true`");
+        }
+        // One letter stands for the rest of a name.
+        if ToolName::new(format!("{}x", self.prefix)).is_err() {
+            bail!("`prefix`: expected at most 63 of letters, digits, `_` and `-`");
         }
         let of_url = !self.headers.is_empty() || !self.addresses.is_empty();
         let of_command = !self.args.is_empty() || !self.env.is_empty();

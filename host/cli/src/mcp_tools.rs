@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use anyhow::Context as _;
 use tidegate::{CancellationToken, LeftOut, McpRegistry, ServeError, ToolRegistry};
 use tidegate_contract::grant::Grant;
+use tokio::sync::Mutex;
 use tokio::task::JoinSet;
 
 use crate::mcp_servers::ServerConfig;
@@ -20,7 +21,7 @@ pub(crate) struct Upstream {
     servers: Vec<(String, String)>,
     registry: Option<McpRegistry>,
     tools: ToolRegistry,
-    following: JoinSet<()>,
+    following: Mutex<JoinSet<()>>,
 }
 
 impl Upstream {
@@ -41,7 +42,7 @@ impl Upstream {
             servers: servers.collect(),
             registry: registry.cloned(),
             tools: tools.clone(),
-            following: JoinSet::new(),
+            following: Mutex::default(),
         }
     }
 
@@ -50,20 +51,24 @@ impl Upstream {
     /// # Errors
     ///
     /// A tool has the name of another.
-    pub(crate) async fn take_in(&mut self) -> anyhow::Result<()> {
+    pub(crate) async fn take_in(&self, cancel: &CancellationToken) -> anyhow::Result<()> {
         let Some(registry) = &self.registry else {
             return Ok(());
         };
-        let never = CancellationToken::new();
         for (name, prefix) in &self.servers {
-            match registry.serve((name, prefix), &self.tools, &never).await {
+            let served = registry.serve((name, prefix), &self.tools, cancel).await;
+            if cancel.is_cancelled() {
+                return Ok(());
+            }
+            match served {
                 Ok(served) => {
                     for LeftOut { tool, reason } in served.left_out() {
                         print::warning(&format!(
                             "warning: mcp.{name}: the tool `{tool}` is not served: {reason}"
                         ));
                     }
-                    drop(self.following.spawn(served.follow()));
+                    let mut following = self.following.lock().await;
+                    drop(following.spawn(served.follow()));
                 }
                 Err(ServeError::Listing(error)) => {
                     print::warning(&format!("warning: mcp.{name}: not served: {error}"));
@@ -74,5 +79,9 @@ impl Upstream {
             }
         }
         Ok(())
+    }
+    /// Asks no server any more.
+    pub(crate) async fn end(&self) {
+        self.following.lock().await.shutdown().await;
     }
 }

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context as _, bail};
 use tidegate::{
-    Artifacts, Audit, AuditEvent, ComponentSink, ComponentTool, ComponentWorker, Engine,
-    EngineSettings, Executor, Handles, Plugin, PluginSource, ReadArtifact, Runtime, RuntimeOptions,
-    SchemaCheck, Sinks, ToolRegistry, Workers, Workspace,
+    Artifacts, Audit, AuditEvent, CancellationToken, ComponentSink, ComponentTool, ComponentWorker,
+    Engine, EngineSettings, Executor, Handles, Plugin, PluginSource, ReadArtifact, Runtime,
+    RuntimeOptions, SchemaCheck, Sinks, ToolRegistry, Workers, Workspace,
 };
 use tidegate_contract::grant::{Grant, parse_allow};
 use tidegate_contract::{Limits, Names};
@@ -51,14 +51,20 @@ impl Host {
     /// # Errors
     ///
     /// Two tools have one name. A server that can't be listed is left out, with a warning.
-    pub(crate) async fn take_in_servers(&mut self) -> anyhow::Result<()> {
-        self.upstream.take_in().await
+    pub(crate) async fn take_in_servers(&self, cancel: &CancellationToken) -> anyhow::Result<()> {
+        self.upstream.take_in(cancel).await
+    }
+
+    /// Ends the MCP servers that were started.
+    pub(crate) async fn end_servers(&self) {
+        self.upstream.end().await;
+        self.servers.close().await;
     }
 
     /// Drains the runtime, then ends what was started for it.
     pub(crate) async fn close(&self) {
         self.runtime.close().await;
-        self.servers.close().await;
+        self.end_servers().await;
     }
 }
 

@@ -22,7 +22,7 @@ use crate::{interrupt, plugins, print, yaml};
 /// Runs the command.
 pub(crate) async fn run(arguments: &RunArguments) -> Exit {
     let form = Form::of(arguments.json);
-    let (flow, input, mut host) = match prepare(arguments) {
+    let (flow, input, host) = match prepare(arguments) {
         Ok(prepared) => prepared,
         Err(error) => return refusal::usage(&error, form),
     };
@@ -30,12 +30,14 @@ pub(crate) async fn run(arguments: &RunArguments) -> Exit {
         cancel: interrupt::token(),
         ..InvokeOptions::default()
     };
-    if let Err(error) = host.take_in_servers().await {
+    if let Err(error) = host.take_in_servers(&options.cancel).await {
         host.close().await;
         return refusal::usage(&error, form);
     }
     if arguments.dry_run {
-        return rehearse(&flow, input, &host, &options, form);
+        let exit = rehearse(&flow, input, &host, &options, form);
+        host.close().await;
+        return exit;
     }
     let mut progress = Steps {
         flow: &flow,

@@ -143,15 +143,26 @@ impl Settings {
 }
 
 async fn serve(arguments: &ServeArguments, stopping: CancellationToken) -> anyhow::Result<()> {
-    let (mut host, loaded) = plugins::host_and_file(&arguments.plugins)?;
-    host.take_in_servers().await?;
+    let (host, loaded) = plugins::host_and_file(&arguments.plugins)?;
+    let ended = over(&host, arguments, loaded, stopping).await;
+    host.end_servers().await;
+    ended
+}
+
+async fn over(
+    host: &plugins::Host,
+    arguments: &ServeArguments,
+    loaded: Loaded,
+    stopping: CancellationToken,
+) -> anyhow::Result<()> {
     let settings = Settings::of(arguments, loaded)?;
     let state = State::open(settings.state.as_deref())?;
     let tokens = settings.tokens(&state)?;
     let listener = TcpListener::bind(settings.listen).await;
     let listener = listener.with_context(|| format!("can't listen on {}", settings.listen))?;
     let at = listener.local_addr()?;
-    let runtime = host.runtime;
+    host.take_in_servers(&stopping).await?;
+    let runtime = host.runtime.clone();
     let work_roots = WorkRoots::open(tokens.work_roots()).context("the folders of work")?;
     let (service, runs) = kept(&settings, &state, (runtime.clone(), at, work_roots))?;
     let resumed = runs.resume().await.context("runs of before")?;
@@ -165,7 +176,7 @@ async fn serve(arguments: &ServeArguments, stopping: CancellationToken) -> anyho
         mcp: mcp::server(runtime.clone(), breaking.clone()),
         service,
         runs: runs.clone(),
-        artifacts: host.artifacts,
+        artifacts: host.artifacts.clone(),
         access: Access::new(tokens),
         hosts: Hosts {
             names: settings.config.hosts,

@@ -2,16 +2,16 @@
 
 use crate::cli::ToolsArguments;
 use crate::refusal::{self, Exit, Form};
-use crate::{plugins, print};
+use crate::{interrupt, plugins, print};
 
 /// Runs the command.
 pub(crate) async fn run(arguments: &ToolsArguments) -> Exit {
     let form = Form::of(arguments.json);
-    let mut host = match plugins::host(&arguments.plugins) {
+    let host = match plugins::host(&arguments.plugins) {
         Ok(host) => host,
         Err(error) => return refusal::usage(&error, form),
     };
-    let taken_in = host.take_in_servers().await;
+    let taken_in = host.take_in_servers(&interrupt::token()).await;
     let tools = host.runtime.tools();
     host.close().await;
     if let Err(error) = taken_in {

@@ -194,7 +194,10 @@ impl ToolRegistry {
         self.entries(|entry| {
             let definition = entry.tool.definition();
             let name = definition.name.as_str();
-            permissions.tools.allows(name).then(|| definition.clone())
+            let mut server = entry.tool.server().into_iter();
+            let is_permitted =
+                permissions.tools.allows(name) && server.all(|name| permissions.mcp.allows(name));
+            is_permitted.then(|| definition.clone())
         })
     }
 
@@ -245,8 +248,12 @@ impl ToolRegistry {
                 name: name.to_owned(),
             })?;
         let grant = entry.tool.grant().unwrap_or(permissions);
-        if !entry.tool.acts_elsewhere() {
-            check_effects(&entry.tool.definition().effects, grant)?;
+        match entry.tool.server() {
+            Some(server) if !permissions.mcp.allows(server) => {
+                return Err(CallError::denied("mcp", server));
+            }
+            Some(_) => {}
+            None => check_effects(&entry.tool.definition().effects, grant)?,
         }
         check_origin(entry.tool.origin(), grant)?;
         check_arguments(&entry, call)?;

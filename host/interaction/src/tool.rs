@@ -88,10 +88,10 @@ pub trait Tool: Send + Sync {
         context: &'a CallContext,
     ) -> BoxFuture<'a, Result<ToolOutcome, CallError>>;
 
-    /// Whether the tool acts where the sandbox does not reach: its effects are then said and granted by
-    /// whoever runs it there, and no grant of this host is asked for them.
-    fn acts_elsewhere(&self) -> bool {
-        false
+    /// The MCP server that does the tool's work: its callers need the grant of it. What a server does is
+    /// out of the sandbox's reach, so that no other grant is asked for the tool's effects.
+    fn server(&self) -> Option<&str> {
+        None
     }
 
     /// What the tool may reach. `None` means what its caller may.

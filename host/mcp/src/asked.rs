@@ -1,5 +1,6 @@
 //! The requests of one client that have no answer yet. Each is answered once: by whoever takes it.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -44,18 +45,23 @@ impl Asked {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Gives a request its place.
-    pub(crate) fn open(&self, id: RequestId, place: Place) {
-        self.requests().open.insert(id, place);
+    /// Gives a request its place; false where another of its id has no answer yet.
+    pub(crate) fn open(&self, id: &RequestId, place: Place) -> bool {
+        match self.requests().open.entry(id.clone()) {
+            Entry::Occupied(_) => false,
+            Entry::Vacant(vacant) => {
+                vacant.insert(place);
+                true
+            }
+        }
     }
 
-    /// Takes back the place of a request that was given up: the SDK won't answer it.
-    pub(crate) fn give_up(&self, id: &RequestId) {
+    /// Takes back the place of a request that was given up: the SDK won't answer it. False where it was
+    /// answered already: the SDK must not hear of it, or it would not give its own answer.
+    pub(crate) fn give_up(&self, id: &RequestId) -> bool {
         let mut requests = self.requests();
         requests.open.remove(id);
-        if requests.answered.remove(id) {
-            self.0.settled.notify_waiters();
-        }
+        !requests.answered.contains(id)
     }
 
     /// Takes a request to answer it past the SDK; none where it is not open any more.
@@ -105,7 +111,7 @@ mod tests {
         let places = Arc::new(Semaphore::new(1));
         let asked = Asked::default();
         let place = Arc::clone(&places).try_acquire_owned().unwrap();
-        asked.open(id.clone(), place);
+        assert!(asked.open(id, place));
         (asked, places)
     }
 
@@ -139,12 +145,23 @@ mod tests {
     fn m5_what_was_given_up_is_answered_by_nobody_else() {
         let id = RequestId::Number(1);
         let (asked, places) = opened(&id);
-        asked.give_up(&id);
+        assert!(asked.give_up(&id));
         assert_eq!(places.available_permits(), 1);
         assert!(asked.take(&id).is_none());
         let (asked, _places) = opened(&id);
         drop(asked.take(&id));
-        asked.give_up(&id);
-        assert!(matches!(asked.settle(&id), Answer::Send(None)));
+        assert!(!asked.give_up(&id), "too late");
+        assert!(matches!(asked.settle(&id), Answer::Drop));
+    }
+
+    #[test]
+    fn m5_an_id_is_of_one_open_request() {
+        let id = RequestId::Number(1);
+        let (asked, _places) = opened(&id);
+        let places = Arc::new(Semaphore::new(1));
+        let place = Arc::clone(&places).try_acquire_owned().unwrap();
+        assert!(!asked.open(&id, place));
+        assert_eq!(places.available_permits(), 1);
+        assert!(asked.take(&id).is_some(), "the first still is");
     }
 }

@@ -275,31 +275,36 @@ impl<R: AsyncRead + Send + Unpin> ServerLines<R> {
         self.refusal = None;
     }
 
-    /// The message that is held, once the SDK has done with an earlier request of its id.
+    /// The message that is held, if the SDK is to hear it, once it has done with an earlier request of
+    /// its id.
     async fn turn(&mut self) -> Option<ClientJsonRpcMessage> {
         if let Some((JsonRpcMessage::Request(request), _)) = &self.held {
             self.asked.settled(&request.id).await;
         }
         let (message, place) = self.held.take()?;
-        self.note(&message, place);
-        Some(message)
+        self.note(&message, place).then_some(message)
     }
 
-    /// Gives a request its place, and takes back that of one that was given up.
-    fn note(&mut self, message: &ClientJsonRpcMessage, place: OwnedSemaphorePermit) {
+    /// Gives a request its place, and takes back that of one that was given up. Says whether the SDK is
+    /// to hear of it.
+    fn note(&mut self, message: &ClientJsonRpcMessage, place: OwnedSemaphorePermit) -> bool {
         match message {
             JsonRpcMessage::Request(request) => {
-                self.asked.open(request.id.clone(), place);
-            }
-            JsonRpcMessage::Notification(notification) => {
-                if let ClientNotification::CancelledNotification(cancelled) =
-                    &notification.notification
-                    && let Some(id) = &cancelled.params.request_id
-                {
-                    self.asked.give_up(id);
+                let is_opened = self.asked.open(&request.id, place);
+                if !is_opened {
+                    let reason = "another request of this id has no answer yet".to_owned();
+                    self.refuse(Some(request.id.clone()), ErrorCode::INVALID_REQUEST, reason);
                 }
+                is_opened
             }
-            JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {}
+            JsonRpcMessage::Notification(notification) => match &notification.notification {
+                ClientNotification::CancelledNotification(cancelled) => {
+                    let mut id = cancelled.params.request_id.iter();
+                    id.all(|id| self.asked.give_up(id))
+                }
+                _ => true,
+            },
+            JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => true,
         }
     }
 }
@@ -334,6 +339,9 @@ impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleServer> for ServerLine
             self.send_refusal().await;
             if let Some(message) = self.turn().await {
                 return Some(message);
+            }
+            if self.refusal.is_some() {
+                continue;
             }
             if self.over.is_cancelled() {
                 // A client that has asked all it wants still reads its answers.

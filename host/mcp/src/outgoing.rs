@@ -5,7 +5,7 @@
 
 use std::fmt;
 use std::io;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
@@ -48,6 +48,8 @@ struct Stream {
     writing: Mutex<()>,
     /// Lines that the thread has still to write.
     waiting: AtomicUsize,
+    /// Whether a line could not be written: another after half of it would be none.
+    is_broken: AtomicBool,
 }
 
 /// A line for the thread, counted until it is dropped.
@@ -59,6 +61,20 @@ struct Line {
 impl fmt::Debug for Outgoing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Outgoing").finish_non_exhaustive()
+    }
+}
+
+impl Stream {
+    /// Must be asked under the lock.
+    fn write<T>(&self, write: impl FnOnce(&dyn LineOutput) -> io::Result<T>) -> io::Result<T> {
+        if self.is_broken.load(Ordering::SeqCst) {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        }
+        let written = write(&*self.output);
+        if written.is_err() {
+            self.is_broken.store(true, Ordering::SeqCst);
+        }
+        written
     }
 }
 
@@ -86,6 +102,7 @@ impl Outgoing {
             output: Box::new(output),
             writing: Mutex::new(()),
             waiting: AtomicUsize::new(0),
+            is_broken: AtomicBool::new(false),
         });
         let writer = thread::Builder::new().name("mcp-output".to_owned());
         let writer = writer.spawn(move || write(given))?;
@@ -114,7 +131,7 @@ impl Outgoing {
         if self.stream.waiting.load(Ordering::SeqCst) > 0 {
             return Ok(false);
         }
-        self.stream.output.write_at_once(line)
+        self.stream.write(|output| output.write_at_once(line))
     }
 }
 
@@ -122,7 +139,7 @@ fn write(mut given: mpsc::Receiver<Line>) {
     while let Some(line) = given.blocking_recv() {
         let writing = line.stream.writing.lock();
         let writing = writing.unwrap_or_else(PoisonError::into_inner);
-        let written = line.stream.output.write(&line.bytes);
+        let written = line.stream.write(|output| output.write(&line.bytes));
         drop(writing);
         if let Err(error) = written {
             tracing::debug!(%error, "the client reads no more");
@@ -212,6 +229,35 @@ mod tests {
         let waited = tokio::time::timeout(std::time::Duration::from_millis(50), more).await;
         assert!(waited.is_err(), "no room");
         drop(say);
+        drop(outgoing);
+        writer.join().unwrap();
+    }
+
+    /// Fails at each line that is `broken`.
+    struct Failing(Arc<AtomicUsize>);
+
+    impl LineOutput for Failing {
+        fn write_at_once(&self, line: &[u8]) -> io::Result<bool> {
+            self.0.fetch_add(1, Ordering::SeqCst);
+            match line {
+                b"broken" => Err(io::ErrorKind::WouldBlock.into()),
+                _ => Ok(true),
+            }
+        }
+
+        fn write(&self, _line: &[u8]) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[tokio::test]
+    async fn m5_nothing_is_written_after_a_line_that_failed() {
+        let written = Arc::default();
+        let (outgoing, writer) = Outgoing::start(Failing(Arc::clone(&written))).unwrap();
+        outgoing.give("one".into()).await.unwrap();
+        assert!(outgoing.give("broken".into()).await.is_err());
+        assert!(outgoing.give("two".into()).await.is_err());
+        assert_eq!(written.load(Ordering::SeqCst), 2);
         drop(outgoing);
         writer.join().unwrap();
     }

@@ -13,6 +13,7 @@ mod panics;
 mod reporting;
 
 use std::fmt;
+use std::sync::Arc;
 
 use rmcp::ErrorData;
 use rmcp::handler::server::ServerHandler;
@@ -28,6 +29,7 @@ use tidegate_contract::{
 };
 use tidegate_sandbox::ambient;
 use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::frame::MessageBounds;
@@ -55,8 +57,20 @@ pub struct McpServer {
     tasks: Handle,
     /// The connection, where there is one: each of its requests has a task of its own, which a guest
     /// may hold up, and it can be told that the tools are others now.
-    line: Option<CancellationToken>,
+    line: Option<Line>,
 }
+
+/// A connection, as its requests know it.
+#[derive(Clone)]
+struct Line {
+    /// Cancelled when nothing more comes from the client.
+    over: CancellationToken,
+    /// Places of requests that listen.
+    listeners: Arc<Semaphore>,
+}
+
+/// Requests of one client that listen at once. Each has a place among its open ones until it ends.
+const LISTENERS: usize = 4;
 
 impl fmt::Debug for McpServer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -81,7 +95,10 @@ impl McpServer {
     /// The same server over a connection, whose input is over when this is cancelled.
     fn on_a_line(&self, over: CancellationToken) -> Self {
         Self {
-            line: Some(over),
+            line: Some(Line {
+                over,
+                listeners: Arc::new(Semaphore::new(LISTENERS)),
+            }),
             ..self.clone()
         }
     }
@@ -214,9 +231,14 @@ impl ServerHandler for McpServer {
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        if let Some(over) = &self.line {
-            changes::tell(self.runtime.tool_changes(), &context, over).await;
-        }
+        let Some(Line { over, listeners }) = &self.line else {
+            return Ok(());
+        };
+        let Ok(_place) = listeners.try_acquire() else {
+            let reason = format!("a client listens {LISTENERS} times at most");
+            return Err(ErrorData::invalid_request(reason, None));
+        };
+        changes::tell(self.runtime.tool_changes(), &context, over).await;
         Ok(())
     }
 

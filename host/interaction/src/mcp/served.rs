@@ -21,9 +21,11 @@ use super::{McpHints, McpRegistry, McpSettings, Server};
 use crate::registry::{RegisterError, Registration, ToolRegistry};
 use crate::tool::{BoxFuture, CallContext, Tool};
 
-/// How long the list of a server that says it has changed is left alone: one that says so without end
-/// is asked this often at most.
+/// How long the list of a server that says it has changed is left alone.
 const SETTLES: Duration = Duration::from_millis(200);
+
+/// The longest that it is left alone, where it goes on changing or can't be listed.
+const SETTLES_AT_MOST: Duration = Duration::from_mins(1);
 
 /// Why a server's tools are not served.
 #[derive(Debug, Error)]
@@ -98,27 +100,36 @@ impl Served {
         &self.left_out
     }
 
-    /// Keeps up with what the server says of its tools, until it is dropped.
+    /// Keeps up with what the server says of its tools, until it is dropped. A server that says so again
+    /// and again, or that can't be listed, is asked ever less often.
     pub async fn follow(mut self) {
+        let mut pause = SETTLES;
+        let mut is_current = true;
         loop {
-            self.server.client.changed().await;
-            tokio::time::sleep(SETTLES).await;
-            // What could not be listed stays as it was.
-            match self.refresh(&CancellationToken::new()).await {
-                Ok(_taken) => {
-                    for LeftOut { tool, reason } in &self.left_out {
-                        let server = self.server.name();
-                        tracing::warn!(
-                            server,
-                            tool,
-                            reason,
-                            "a tool of an MCP server is not served"
-                        );
-                    }
+            if is_current {
+                let changed = self.server.client.changed();
+                if tokio::time::timeout(pause * 4, changed).await.is_err() {
+                    pause = SETTLES;
+                    self.server.client.changed().await;
                 }
-                Err(error) => {
-                    let server = self.server.name();
-                    tracing::warn!(server, %error, "the changed list of an MCP server");
+            }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(SETTLES_AT_MOST);
+            let before = self.left_out.clone();
+            let refreshed = self.refresh(&CancellationToken::new()).await;
+            is_current = refreshed.is_ok();
+            let server = self.server.name();
+            if let Err(error) = refreshed {
+                tracing::warn!(server, %error, "the changed list of an MCP server");
+            }
+            for LeftOut { tool, reason } in &self.left_out {
+                if before.iter().all(|known| known.tool != *tool) {
+                    tracing::warn!(
+                        server,
+                        tool,
+                        reason,
+                        "a tool of an MCP server is not served"
+                    );
                 }
             }
         }
@@ -239,9 +250,6 @@ impl Tool for RemoteTool {
         context: &'a CallContext,
     ) -> BoxFuture<'a, Result<ToolOutcome, CallError>> {
         Box::pin(async move {
-            if !context.permissions.mcp.allows(self.server.name()) {
-                return Err(CallError::denied("mcp", self.server.name()));
-            }
             let nothing = JsonObject::new();
             let arguments = call.arguments.as_object().unwrap_or(&nothing);
             let asked = (self.own_name.as_str(), arguments);
@@ -250,8 +258,8 @@ impl Tool for RemoteTool {
         })
     }
 
-    fn acts_elsewhere(&self) -> bool {
-        true
+    fn server(&self) -> Option<&str> {
+        Some(self.server.name())
     }
 
     fn grant(&self) -> Option<&Grant> {

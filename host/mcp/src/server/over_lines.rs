@@ -4,6 +4,8 @@
 //! wakes two more threads, which takes longer than a short call.
 
 use std::borrow::Cow;
+use std::io;
+use std::time::Duration;
 
 use rmcp::ErrorData;
 use rmcp::model::{
@@ -18,7 +20,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::McpServer;
-use super::changes;
+use super::{changes, panics};
 use crate::asked::Asked;
 use crate::lines::{self, ServerLines};
 use crate::outgoing::{LineOutput, Outgoing};
@@ -44,25 +46,36 @@ impl McpServer {
             ("the client".into(), self.settings.messages),
         );
         let answering = Answering {
-            server: self.on_a_line(over.clone()),
+            server: self.on_a_line(over),
             outgoing,
             asked,
         };
         // From before the client is greeted, so that nothing between is missed.
         let changes = self.runtime.tool_changes();
-        let served = serve_server_with_ct(answering, lines, cancel).await;
+        let served = serve_server_with_ct(answering, lines, cancel.clone()).await;
         let served = match served {
             Ok(running) => wait(running, changes).await,
             Err(error) => Err(error.to_string()),
         };
-        // The last answer is on its way until the thread has written it.
-        let written = tokio::task::spawn_blocking(move || writer.join()).await;
-        if !matches!(written, Ok(Ok(()))) {
-            return Err("writing ended early".to_owned());
+        // The last answer is on its way until the thread has written it; of a client that does not
+        // read, somebody who ends the program does not wait for that.
+        let written = tokio::task::spawn_blocking(move || writer.join());
+        let given_up = async {
+            cancel.cancelled().await;
+            tokio::time::sleep(UNREAD).await;
+        };
+        tokio::select! {
+            written = written => match written {
+                Ok(Ok(())) => served,
+                _ => Err("writing ended early".to_owned()),
+            },
+            () = given_up => Err("the client does not read its answers".to_owned()),
         }
-        served
     }
 }
+
+/// How long a client may take to read its last answers once it is to be served no longer.
+const UNREAD: Duration = Duration::from_secs(2);
 
 /// Waits for the end of a client, and tells it of tools that come and go.
 async fn wait(
@@ -101,12 +114,15 @@ impl Service<RoleServer> for Answering {
     ) -> Result<ServerResult, ErrorData> {
         let is_call = matches!(request, ClientRequest::CallToolRequest(_));
         // What was told of a call goes the SDK's way, and comes before its answer.
-        if !is_call || context.meta.get_progress_token().is_some() {
-            return Box::pin(self.server.handle_request(request, context)).await;
-        }
+        let is_long = !is_call || context.meta.get_progress_token().is_some();
         let (id, cancel) = (context.id.clone(), context.ct.clone());
-        let answer = Box::pin(self.server.handle_request(request, context)).await;
-        if cancel.is_cancelled() {
+        // A request that panicked would keep its place for ever.
+        let answer = panics::caught(Box::pin(self.server.handle_request(request, context))).await;
+        let answer = answer.unwrap_or_else(|| {
+            let failed = ErrorData::internal_error("the request failed", None);
+            Err(failed)
+        });
+        if is_long || cancel.is_cancelled() {
             return answer;
         }
         let Some(place) = self.asked.take(&id) else {
@@ -117,7 +133,10 @@ impl Service<RoleServer> for Answering {
             Err(error) => ServerJsonRpcMessage::error(error, Some(id)),
         };
         let given = match lines::line(&message) {
-            Ok(line) => self.outgoing.give(line).await,
+            Ok(line) => tokio::select! {
+                given = self.outgoing.give(line) => given,
+                () = cancel.cancelled() => Err(io::ErrorKind::BrokenPipe.into()),
+            },
             Err(error) => Err(error),
         };
         if let Err(error) = given {

@@ -6,6 +6,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::FileType;
 
 /// Bytes that a pipe takes at once where it takes any (POSIX `PIPE_BUF`, as Linux has it). A socket
 /// that may be written to has more room.
@@ -21,6 +22,13 @@ pub fn take_stdout() -> io::Result<File> {
     let own = rustix::io::fcntl_dupfd_cloexec(io::stdout(), 3)?;
     rustix::stdio::dup2_stdout(io::stderr())?;
     Ok(File::from(own))
+}
+
+/// Whether [`write_at_once`] can tell that nothing waits: of a pipe or a socket.
+#[must_use]
+pub fn tells_room(output: &File) -> bool {
+    let kind = rustix::fs::fstat(output).map(|stat| FileType::from_raw_mode(stat.st_mode));
+    matches!(kind, Ok(FileType::Fifo | FileType::Socket))
 }
 
 /// Writes everything where that takes no waiting, and otherwise nothing. Says whether it did.
