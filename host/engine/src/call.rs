@@ -53,7 +53,9 @@ pub(crate) fn run<T>(
     store: &mut Store<CallState>,
     guest: impl FnOnce(&mut Store<CallState>) -> wasmtime::Result<T>,
 ) -> Result<T, Ending> {
-    let _ticking = loaded.engine.ticker.running();
+    let ticker = &loaded.engine.ticker;
+    store.data_mut().watch.alarm(ticker.alarm());
+    let _ticking = ticker.running();
     let end = guest(store);
     let state = store.data_mut();
     state.watch.end();

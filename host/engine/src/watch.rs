@@ -12,7 +12,7 @@ use crate::breach::Breach;
 use crate::courtesy::Courtesy;
 use crate::overrun::Overrun;
 use crate::progress::ProgressSink;
-use crate::ticker::TICK;
+use crate::ticker::{Alarm, TICK};
 
 /// When a call ends at the latest, and the limit that says so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +51,8 @@ pub(crate) struct Watch {
     /// as much as a tenth of a short call, and a short call sees no tick.
     cpu_start: Option<Duration>,
     courtesy: Courtesy,
+    /// The clock that ticks when the deadline passes.
+    alarm: Option<Alarm>,
     cancel: CancellationToken,
     /// What ends the call from outside of its thread, once it has asked for the network.
     overrun: Option<Arc<Overrun>>,
@@ -72,6 +74,7 @@ impl Watch {
             cpu_budget,
             cpu_start: None,
             courtesy,
+            alarm: None,
             cancel,
             overrun: None,
             progress: None,
@@ -82,6 +85,12 @@ impl Watch {
     pub(crate) fn reporting_to(mut self, progress: Option<ProgressSink>) -> Self {
         self.progress = progress;
         self
+    }
+
+    /// Has the clock tick when the deadline passes.
+    pub(crate) fn alarm(&mut self, alarm: Alarm) {
+        alarm.set(self.deadline.at);
+        self.alarm = Some(alarm);
     }
 
     pub(crate) fn progress(&self) -> Option<&ProgressSink> {
@@ -108,6 +117,9 @@ impl Watch {
     pub(crate) fn breach(&mut self) -> Option<Breach> {
         if let Some(breach) = self.ended(Instant::now()) {
             return Some(breach);
+        }
+        if let Some(alarm) = &self.alarm {
+            alarm.set(self.deadline.at);
         }
         let now = thread_cpu_time();
         // Before its first tick a guest has computed since its start, and for one tick at most.
