@@ -159,14 +159,14 @@ impl State {
     }
 
     /// Whether a new call may run without going before one that waits.
-    fn is_next(&self, claim: &Claim) -> bool {
-        let has_quota = |queue: &Queue| queue.has_quota(claim.quota);
+    fn is_next(&self, tenant: &Tenant, quota: Option<u32>, need: Need) -> bool {
+        let has_quota = |queue: &Queue| queue.has_quota(quota);
         let someone_is_ready = || {
             let mut waiting = self.turns.iter().filter_map(|name| self.tenants.get(name));
             waiting.any(|queue| queue.ready().is_some())
         };
-        let queue = self.tenants.get(&claim.tenant);
-        claim.need.fits(self.free)
+        let queue = self.tenants.get(tenant);
+        need.fits(self.free)
             && queue.is_none_or(|queue| has_quota(queue) && queue.waiting.is_empty())
             && !someone_is_ready()
     }
@@ -244,9 +244,31 @@ impl Admission {
     /// Takes room back, and wakes [`close`](Self::close) when nothing runs any more.
     fn give_back(&self, state: &mut State, tenant: &Tenant, need: Need) {
         state.give_back(tenant, need);
-        if state.running == 0 {
+        if state.closed && state.running == 0 {
             self.0.idle.notify_waiters();
         }
+    }
+
+    /// Takes room that is free; `None` where a call would have to wait ([`admit`](Self::admit)).
+    ///
+    /// # Errors
+    ///
+    /// [`CallError::Closed`] after [`close`](Self::close).
+    pub fn admit_now(
+        &self,
+        tenant: &Tenant,
+        quota: Option<u32>,
+        need: Need,
+    ) -> Result<Option<Permit>, CallError> {
+        let mut state = self.state();
+        if state.closed {
+            return Err(CallError::Closed);
+        }
+        if !state.is_next(tenant, quota, need) {
+            return Ok(None);
+        }
+        state.take(tenant, need);
+        Ok(Some(self.permit(tenant, need)))
     }
 
     /// Waits for room.
@@ -266,7 +288,7 @@ impl Admission {
             granted = &mut waiting.granted => {
                 waiting.ended = true;
                 match granted {
-                    Ok(()) => Ok(self.permit(claim)),
+                    Ok(()) => Ok(self.permit(&claim.tenant, claim.need)),
                     Err(_closed) => Err(CallError::Closed),
                 }
             }
@@ -281,11 +303,11 @@ impl Admission {
         }
     }
 
-    fn permit(&self, claim: &Claim) -> Permit {
+    fn permit(&self, tenant: &Tenant, need: Need) -> Permit {
         Permit {
             admission: self.clone(),
-            tenant: claim.tenant.clone(),
-            need: claim.need,
+            tenant: tenant.clone(),
+            need,
         }
     }
 
@@ -295,9 +317,9 @@ impl Admission {
         if state.closed {
             return Err(CallError::Closed);
         }
-        if state.is_next(claim) {
+        if state.is_next(&claim.tenant, claim.quota, claim.need) {
             state.take(&claim.tenant, claim.need);
-            return Ok(Entered::Running(self.permit(claim)));
+            return Ok(Entered::Running(self.permit(&claim.tenant, claim.need)));
         }
         let id = state.next_id;
         let queue = state.tenants.entry(claim.tenant.clone()).or_default();

@@ -192,9 +192,11 @@ fn finish(
     store: Store<CallState>,
 ) -> Result<ToolOutcome, CallError> {
     match &mut outcome {
-        Ok(outcome) => report::attach(&mut outcome.metadata, store.into_data()),
-        Err(_) => report::log(store.into_data()),
+        Ok(outcome) => report::attach(&mut outcome.metadata, store.data()),
+        Err(_) => report::log(store.data()),
     }
+    // Its slot is given back before anything else is done.
+    drop(store);
     let secrets = &loaded.setup.handles.secrets;
     secrets::withhold(secrets, outcome, secrets::is_in_outcome)
 }
@@ -265,9 +267,10 @@ pub(crate) fn delivery(
         Err(Ending::Host(reason)) => Err(CallError::HostFault { reason }),
     };
     match &mut receipt {
-        Ok(receipt) => report::attach(&mut receipt.metadata, store.into_data()),
-        Err(_) => report::log(store.into_data()),
+        Ok(receipt) => report::attach(&mut receipt.metadata, store.data()),
+        Err(_) => report::log(store.data()),
     }
+    drop(store);
     let secrets = &loaded.setup.handles.secrets;
     secrets::withhold(secrets, receipt, |secret, receipt| {
         serde_json::to_value(receipt).map_or(true, |receipt| secret.is_in_value(&receipt))

@@ -21,7 +21,7 @@ impl Denials {
         other.0.into_iter().for_each(|denial| self.record(denial));
     }
 
-    pub(crate) fn into_names(self) -> Vec<String> {
+    pub(crate) fn names(&self) -> Vec<String> {
         self.0.iter().map(ToString::to_string).collect()
     }
 }

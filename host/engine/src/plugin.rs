@@ -146,10 +146,8 @@ impl Plugin {
         digest: String,
         reread: Reread,
     ) -> Result<Self, EngineError> {
-        let known = engine
-            .cache
-            .as_ref()
-            .and_then(|cache| cache.summary(&digest));
+        let cache = engine.cache.as_ref();
+        let known = cache.and_then(|cache| cache.summary(&digest));
         let Some(summary) = known else {
             let read = code::reread_as(Some(&reread), &source.name, &digest);
             let bytes = read.map_err(|error| EngineError::Ask {
@@ -386,6 +384,10 @@ impl Plugin {
 
     /// Waits for room in the engine, which several runtimes may share.
     async fn slot(&self, options: &CallOptions) -> Result<Permit, CallError> {
+        let admission = &self.0.engine.admission;
+        if let Some(permit) = admission.admit_now(&options.tenant, None, self.0.need)? {
+            return Ok(permit);
+        }
         let claim = Claim {
             tenant: options.tenant.clone(),
             quota: None,
@@ -393,7 +395,7 @@ impl Plugin {
             cancel: options.cancel.clone(),
             deadline: options.deadline,
         };
-        self.0.engine.admission.admit(&claim).await
+        Box::pin(admission.admit(&claim)).await
     }
 }
 

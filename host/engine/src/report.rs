@@ -10,17 +10,17 @@ use crate::store::CallState;
 use crate::streams::Capture;
 
 /// Writes what the call left behind into `metadata`; leaves it alone where there is nothing to say.
-pub(crate) fn attach(metadata: &mut Option<JsonObject>, state: CallState) {
-    let denied = state.denials.into_names();
+pub(crate) fn attach(metadata: &mut Option<JsonObject>, state: &CallState) {
+    let denied = state.denials.names();
     let mut set = |key: &str, value: Value| {
         metadata
             .get_or_insert_default()
             .insert(key.to_owned(), value);
     };
-    if let Some(text) = printed(state.stdout) {
+    if let Some(text) = printed(state.stdout.as_ref()) {
         set("stdout", text);
     }
-    if let Some(text) = printed(state.stderr) {
+    if let Some(text) = printed(state.stderr.as_ref()) {
         set("stderr", text);
     }
     if !denied.is_empty() {
@@ -31,7 +31,7 @@ pub(crate) fn attach(metadata: &mut Option<JsonObject>, state: CallState) {
             omitted_lines,
             omitted_bytes,
             ..
-        } = state.log;
+        } = &state.log;
         set(
             "log",
             json!({ "omittedLines": omitted_lines, "omittedBytes": omitted_bytes }),
@@ -40,8 +40,8 @@ pub(crate) fn attach(metadata: &mut Option<JsonObject>, state: CallState) {
 }
 
 /// Says in the log what a call was denied that ended without a result to say it in.
-pub(crate) fn log(state: CallState) {
-    let denied = state.denials.into_names();
+pub(crate) fn log(state: &CallState) {
+    let denied = state.denials.names();
     if !denied.is_empty() {
         let (plugin, call_id) = (&*state.setup.plugin, &*state.call_id);
         let denied = secrets::redacted(&state.setup.handles.secrets, denied.join(", "));
@@ -49,7 +49,7 @@ pub(crate) fn log(state: CallState) {
     }
 }
 
-fn printed(stream: Option<Capture>) -> Option<Value> {
+fn printed(stream: Option<&Capture>) -> Option<Value> {
     let text = stream?.take();
     (!text.is_empty()).then(|| json!({ "text": text.text(), "omittedBytes": text.omitted_bytes() }))
 }

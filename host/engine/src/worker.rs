@@ -122,7 +122,8 @@ fn step(
         let worker = indices.load(&mut *store, &instance)?;
         worker.call_run(store, &asked)
     });
-    report::log(store.into_data());
+    report::log(store.data());
+    drop(store);
     let said = match end {
         Ok(Ok(value)) => convert::value(&value, &limits).map(WorkEnd::Value),
         Ok(Err(failure)) => convert::failure(failure, &limits).map(WorkEnd::failed),
