@@ -1,6 +1,8 @@
 //! Calls whose guest runs on the caller's own thread: one that may block, or one that tokio takes all
 //! else from. The hop to another thread and back costs several times what the call itself does.
 
+use std::pin::pin;
+
 use tidegate_contract::{CallError, Delivery, ExternalResult, OutputReceipt, ToolCall};
 use tidegate_engine::{Engine, RunOn};
 
@@ -28,7 +30,8 @@ impl Blocking<'_> {
         call: ToolCall,
         options: InvokeOptions,
     ) -> Result<ExternalResult, CallError> {
-        let call = self.runtime.run_tool(call, options, RunOn::CallerThread);
+        // Pinned here, so that it is not moved to where it is driven.
+        let call = pin!(self.runtime.run_tool(call, options, RunOn::CallerThread));
         self.engine.block_on(call)
     }
 

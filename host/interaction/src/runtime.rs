@@ -1,12 +1,13 @@
 //! The runtime: the four nodes over one set of resources, with admission and an orderly end.
 
+mod admit;
 mod bound;
 mod mcp;
 mod rehearse;
 mod work;
 
 use std::fmt;
-use std::num::NonZeroU32;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -18,11 +19,11 @@ use tidegate_contract::{
     CallError, Delivery, ExternalResult, Observation, OutputReceipt, ReceiptStatus, ToolCall,
     ToolDefinition, ToolOutcome, Value,
 };
-use tidegate_engine::{Admission, Claim, Engine, Need, Permit, ProgressSink, RunOn};
+use tidegate_engine::{Admission, Engine, Need, ProgressSink, RunOn};
 use tidegate_sandbox::Artifacts;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
-use tracing::Instrument as _;
+use tracing::{Instrument as _, Span};
 
 use crate::artifact::keep;
 use crate::audit::Audit;
@@ -245,9 +246,8 @@ impl Runtime {
         }
         if let Some(handler) = self.0.handlers.get(node) {
             self.open()?;
-            let _permit = self
-                .admit(&Bound::new(&Limits::default(), &options), &options)
-                .await?;
+            let bound = Bound::new(&Limits::default(), &options);
+            let _permit = self.admit(&bound, &options, &Span::current()).await?;
             return handler.invoke(input, options).await;
         }
         match node {
@@ -315,8 +315,7 @@ impl Runtime {
     ) -> (Result<ExternalResult, CallError>, Option<Duration>) {
         let bound = Bound::new(&prepared.tool().limits(), options);
         let span = tracing::debug_span!("call", tenant = %options.caller.tenant, id = %call.id, tool = %call.name);
-        let waiting = tracing::debug_span!(parent: &span, "admit");
-        let _permit = match self.admit(&bound, options).instrument(waiting).await {
+        let _permit = match self.admit(&bound, options, &span).await {
             Ok(permit) => permit,
             Err(error) => return (Err(error), None),
         };
@@ -326,13 +325,9 @@ impl Runtime {
             let outcome = ToolOutcome::ended(status, failure);
             Ok(ExternalResult::new(&call.id, call.name.as_str(), outcome))
         };
-        let work = prepared.execute(call, &context);
-        let end = if span.is_disabled() {
-            bound.race(&options.cancel, work, cut).await
-        } else {
-            let work = work.instrument(span);
-            bound.race(&options.cancel, work, cut).await
-        };
+        // Pinned here, so that it is not moved from one future into the next.
+        let work = pin!(prepared.execute(call, &context).instrument(span));
+        let end = bound.race(&options.cancel, work, cut).await;
         (end.map(|result| prepared.in_own_words(result)), waited)
     }
 
@@ -396,7 +391,7 @@ impl Runtime {
             });
         }
         let bound = Bound::new(&sink.limits(), options);
-        let _permit = self.admit(&bound, options).await?;
+        let _permit = self.admit(&bound, options, &Span::current()).await?;
         *waited = Some(started.elapsed());
         let permissions = self.permissions(&options.caller);
         let context = self.context(&bound, permissions, options, run_on);
@@ -468,17 +463,6 @@ impl Runtime {
             run_on,
             progress: options.progress.clone(),
         }
-    }
-
-    async fn admit(&self, bound: &Bound, options: &InvokeOptions) -> Result<Permit, CallError> {
-        let claim = Claim {
-            tenant: options.caller.tenant.clone(),
-            quota: options.caller.concurrency.map(NonZeroU32::get),
-            need: Need::calls(1),
-            cancel: options.cancel.clone(),
-            deadline: bound.deadline,
-        };
-        self.0.admission.admit(&claim).await
     }
 }
 

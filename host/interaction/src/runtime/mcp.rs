@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use tidegate_contract::json::JsonBounds;
 use tidegate_contract::{CallError, ExternalResult, McpCapability, ToolCall, ToolOutcome, Value};
+use tracing::Span;
 
 use super::bound::Bound;
 use super::{InvokeOptions, Runtime};
@@ -58,7 +59,7 @@ impl Runtime {
         let registry = self.mcp()?;
         let servers = registry.listed(server, &self.permissions(&options.caller))?;
         let bound = Bound::new(&registry.settings().limits, &options);
-        let _permit = self.admit(&bound, &options).await?;
+        let _permit = self.admit(&bound, &options, &Span::current()).await?;
         let work = mcp::discover(&servers, registry.settings(), &options.cancel);
         let cut = |status, failure| Err(CallError::Ended { status, failure });
         bound.race(&options.cancel, work, cut).await
@@ -103,7 +104,7 @@ impl Runtime {
     ) -> Result<ExternalResult, CallError> {
         let limits = self.mcp()?.settings().limits;
         let bound = Bound::new(&limits, options);
-        let _permit = self.admit(&bound, options).await?;
+        let _permit = self.admit(&bound, options, &Span::current()).await?;
         let cut = |status, failure| {
             let outcome = ToolOutcome::ended(status, failure);
             let source = mcp::source(server.name(), call);

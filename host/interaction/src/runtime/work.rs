@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use tidegate_contract::{CallError, json};
 use tidegate_engine::{Invocation, Parts, RunOn, WorkEnd};
+use tracing::Span;
 
 use super::{Bound, InvokeOptions, Runtime};
 use crate::audit::Step;
@@ -74,7 +75,7 @@ impl Runtime {
             worker.check_reach(&permissions)?;
         }
         let bound = Bound::new(&worker.limits(), options);
-        let _permit = self.admit(&bound, options).await?;
+        let _permit = self.admit(&bound, options, &Span::current()).await?;
         *waited = Some(bound.asked.elapsed());
         let context = self.context(&bound, permissions, options, RunOn::GuestThread);
         let work = worker.work(invocation, parts, &context);
