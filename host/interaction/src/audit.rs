@@ -127,7 +127,7 @@ pub enum AuditEvent<'a> {
         tenant: &'a str,
         /// The delivery's id.
         delivery_id: &'a str,
-        /// The chosen sink; absent for the only one.
+        /// The chosen sink, or the only one; absent where neither is.
         #[serde(skip_serializing_if = "Option::is_none")]
         sink: Option<&'a str>,
         /// Bytes of the message as JSON; 0 when the delivery was refused.

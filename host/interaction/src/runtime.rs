@@ -366,7 +366,7 @@ impl Runtime {
         let mut waited = None;
         let end = self.deliver(&delivery, &options, run_on, &mut waited).await;
         if let Some(audit) = &self.0.audit {
-            let to = (&delivery, options.sink.as_deref());
+            let to = (&delivery, self.0.sinks.named(options.sink.as_deref()));
             audit.delivered(&options.caller.tenant, to, (started, waited), &end);
         }
         if end.is_err() {

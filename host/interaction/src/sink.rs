@@ -89,6 +89,12 @@ impl Sinks {
         self.0.is_empty()
     }
 
+    /// The name of the sink a call goes to, where one was named or there is only one.
+    pub(crate) fn named<'a>(&'a self, name: Option<&'a str>) -> Option<&'a str> {
+        let only = || self.0.keys().next().filter(|_| self.0.len() == 1);
+        name.or_else(|| only().map(String::as_str))
+    }
+
     /// The sink a call goes to: the named one, or the only one.
     pub(crate) fn choose(&self, name: Option<&str>) -> Result<Arc<dyn Sink>, CallError> {
         let names = || {
