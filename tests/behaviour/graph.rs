@@ -1,13 +1,16 @@
 //! Graphs: steps side by side, inputs from earlier outputs, errors, cancelling (SPEC X4).
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tidegate::flow::{FlowError, FlowLimits};
-use tidegate::{CancellationToken, LineSink, Runtime, RuntimeOptions, ToolRegistry};
-use tidegate_contract::{CallError, ToolOutcome};
+use tidegate::flow::{FlowError, FlowLimits, Surroundings};
+use tidegate::{
+    Caller, CancellationToken, InvokeOptions, LineSink, Runtime, RuntimeOptions, ToolRegistry,
+};
+use tidegate_contract::{CallError, JsonObject, ToolOutcome};
 use tokio::sync::{Barrier, Notify};
 
 use super::acting::{Told, acting, calling, flow_of, run_told, runtime_of, shown};
@@ -71,6 +74,38 @@ async fn x4_what_runs_at_once_is_bounded_by_the_flow_and_by_the_runtime() {
         let (ended, _) = run_told(&flow, &runtime, Told::default()).await;
         ended.unwrap();
         assert_eq!(peak.load(Ordering::SeqCst), bound, "by the runtime");
+    }
+}
+
+#[tokio::test]
+async fn x4_siblings_wait_for_each_other_where_the_runtime_has_no_queue() {
+    for (concurrency, quota) in [(1, None), (4, NonZeroU32::new(2)), (2, None)] {
+        let (tools, peak) = meeting(1);
+        let runtime = Runtime::new(RuntimeOptions {
+            sandbox: Fixture::new(&[]).grant,
+            tools,
+            concurrency: Some(concurrency),
+            queue: 0,
+            ..RuntimeOptions::default()
+        })
+        .unwrap();
+        let caller = Caller {
+            concurrency: quota,
+            ..Caller::default()
+        };
+        let options = InvokeOptions {
+            caller,
+            ..InvokeOptions::default()
+        };
+        let flow = flow_of(six_meetings(&json!({})));
+        let mut told = Told::default();
+        let around = Surroundings::new(&runtime, options, &mut told);
+        let (_, context) = flow.run(JsonObject::new(), around).await.unwrap();
+        for at in 0..6 {
+            assert_eq!(context[format!("m{at}")]["content"], "met", "{context}");
+        }
+        let most = quota.map_or(concurrency, NonZeroU32::get);
+        assert!(peak.load(Ordering::SeqCst) <= usize::try_from(most).unwrap());
     }
 }
 

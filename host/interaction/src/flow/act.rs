@@ -105,6 +105,17 @@ impl<'a> Run<'a> {
     }
 
     async fn invoke(&self, node: RuntimeNode, begun: Begun<'a>) -> End {
+        let turn = tokio::select! {
+            biased;
+            turn = self.turns.acquire() => turn.ok(),
+            () = begun.cancel.cancelled() => None,
+        };
+        if turn.is_none() {
+            return End::of_call(Err(CallError::Ended {
+                status: Status::Cancelled,
+                failure: Failure::cancelled(),
+            }));
+        }
         let options = InvokeOptions {
             sink: begun.step.sink.clone(),
             cancel: begun.cancel,

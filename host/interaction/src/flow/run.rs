@@ -5,6 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 use tidegate_contract::{CallError, Failure, JsonObject};
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use super::act::unreadable;
@@ -71,7 +72,10 @@ impl Flow {
             cancel: around.options.cancel.clone(),
             lanes: Vec::new(),
         };
+        let room = around.runtime.room(&around.options);
+        let room = usize::try_from(room).unwrap_or(usize::MAX);
         let run = Run {
+            turns: Semaphore::new(room.min(Semaphore::MAX_PERMITS)),
             runtime: around.runtime,
             options: around.options,
             agents: around.agents,
@@ -107,6 +111,9 @@ pub(super) struct Run<'a> {
     pub(super) agents: Option<&'a dyn Agents>,
     pub(super) journal: Option<&'a dyn Journal>,
     pub(super) limits: FlowLimits,
+    /// Calls of the run that may be with the runtime at once: as many as it runs. Others wait for them
+    /// here, or they would take each other's places in the runtime's queue, of which there may be none.
+    pub(super) turns: Semaphore,
     progress: Mutex<&'a mut (dyn Progress + Send)>,
 }
 

@@ -9,6 +9,13 @@ use tracing::{Instrument as _, Span};
 use super::{Bound, InvokeOptions, Runtime};
 
 impl Runtime {
+    /// Calls of one caller that can run at once.
+    pub(crate) fn room(&self, options: &InvokeOptions) -> u32 {
+        let room = self.0.concurrency;
+        let quota = options.caller.concurrency.map(NonZeroU32::get);
+        quota.map_or(room, |quota| quota.min(room))
+    }
+
     /// Waits for room; `of` is the span of the call.
     pub(super) async fn admit(
         &self,
