@@ -3,10 +3,13 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::{Value, json};
-use tidegate::{InvokeOptions, Node, RegisterError, Runtime, RuntimeOptions, ToolRegistry};
+use tidegate::{
+    InvokeOptions, Node, RegisterError, Runtime, RuntimeOptions, SchemaCheck, ToolRegistry,
+};
 use tidegate_contract::grant::{Grant, parse_allow};
 use tidegate_contract::{CallError, Effect, Problem, ReceiptStatus, ToolOutcome};
 
+use super::acting::runtime_of;
 use super::native::{NativeSink, native, receipt};
 use crate::support::{Fixture, call};
 
@@ -241,6 +244,32 @@ async fn t7_the_hosts_schema_check_comes_before_the_plugin() {
     );
     let refused = fixture.call("read-text", "read_text", json!({})).await;
     assert!(matches!(refused, Err(CallError::InvalidArguments { .. })));
+}
+
+#[tokio::test]
+async fn t7_a_schema_known_to_be_usable_is_compiled_for_the_first_call_and_one_that_is_not_stops_it()
+ {
+    let good = json!({"type": "object", "required": ["path"]});
+    let bad = json!({"type": "object", "properties": 7});
+    let tools = ToolRegistry::new();
+    let tool = |name, schema| native(name, |_, _| Ok(ToolOutcome::text("ran"))).with_schema(schema);
+    let refused = tools.register(tool("bad", &bad));
+    assert!(matches!(refused, Err(RegisterError::Schema { .. })));
+    for (name, schema) in [("good", &good), ("bad", &bad)] {
+        let tool = tool(name, schema);
+        drop(tools.register_with(tool, SchemaCheck::WhenCalled).unwrap());
+    }
+    let runtime = runtime_of(&tools, None);
+    let ask =
+        |name: &str, arguments| runtime.act_tool(call(name, arguments), InvokeOptions::default());
+    for _ in 0..2 {
+        let refused = ask("good", json!({})).await;
+        assert!(matches!(refused, Err(CallError::InvalidArguments { .. })));
+        assert!(ask("good", json!({"path": "a"})).await.is_ok());
+        let stopped = ask("bad", json!({"path": "a"})).await.unwrap_err();
+        assert_eq!(stopped.code(), "HOST_FAULT");
+        assert!(stopped.to_string().contains("`bad`"), "{stopped}");
+    }
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 use tidegate::{BoxFuture, CallContext, Sink, Tool};
 use tidegate_contract::{
     CallError, Delivery, Effect, Failure, JsonObject, OutputReceipt, Problem, ReceiptStatus,
-    ToolCall, ToolDefinition, ToolName, ToolOutcome,
+    ToolCall, ToolDefinition, ToolName, ToolOutcome, Value,
 };
 
 type Execute = fn(&ToolCall, &CallContext) -> Result<ToolOutcome, CallError>;
@@ -35,6 +35,12 @@ pub(crate) fn native(name: &str, execute: Execute) -> Native {
 impl Native {
     pub(crate) fn validating(self, validate: fn(&JsonObject) -> Result<(), Vec<Problem>>) -> Self {
         Self { validate, ..self }
+    }
+
+    pub(crate) fn with_schema(mut self, schema: &Value) -> Self {
+        let schema = schema.as_object().unwrap();
+        self.definition.input_schema.clone_from(schema);
+        self
     }
 
     pub(crate) fn with_effect(mut self, effect: Effect) -> Self {

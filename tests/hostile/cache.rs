@@ -381,6 +381,28 @@ async fn l6_a_damaged_summary_is_made_anew() {
 }
 
 #[tokio::test]
+async fn l6_a_check_of_schemas_is_kept_with_the_component_and_lost_with_its_summary() {
+    let cached = Cached::new().await;
+    let load = || cached.load_when_called(cached.component.clone());
+    let plugin = load();
+    assert_eq!(plugin.checked(), 0);
+    plugin.keep_checked(3);
+    assert_eq!(load().checked(), 3);
+    assert_eq!(load().definitions(), plugin.definitions());
+    for (what, damage) in DAMAGES {
+        plugin.keep_checked(3);
+        let kept = fs::read(&cached.summary).unwrap();
+        damage(&cached.summary, &kept);
+        assert_eq!(load().checked(), 0, "{what}");
+        if cached.summary.is_dir() {
+            fs::remove_dir(&cached.summary).unwrap();
+        }
+        cached.load(what).await;
+        cached.assert_made_anew(what);
+    }
+}
+
+#[tokio::test]
 async fn l6_a_component_that_changed_before_its_first_call_is_not_run() {
     let cached = Cached::new().await;
     let plugin = cached.load_when_called(b"another".to_vec());

@@ -6,7 +6,7 @@ use anyhow::{Context as _, bail};
 use tidegate::{
     Artifacts, Audit, AuditEvent, CancellationToken, ComponentSink, ComponentTool, ComponentWorker,
     Engine, EngineSettings, Executor, Handles, Plugin, PluginSource, ReadArtifact, Runtime,
-    RuntimeOptions, SchemaCheck, Sinks, ToolRegistry, Workers, Workspace,
+    RuntimeOptions, Schema, SchemaCheck, Sinks, ToolRegistry, Workers, Workspace,
 };
 use tidegate_contract::grant::{Grant, parse_allow};
 use tidegate_contract::{Limits, Names};
@@ -300,6 +300,11 @@ impl<'a> Assembly<'a> {
     }
 
     fn register(&mut self, plugin: &Plugin, how: &Registering<'_>) -> anyhow::Result<()> {
+        let checked = plugin.checked() == Schema::CHECK;
+        let check = match how.check {
+            SchemaCheck::On if checked => SchemaCheck::WhenCalled,
+            check => check,
+        };
         for mut tool in ComponentTool::all(plugin, how.prefix)? {
             let name = tidegate::Tool::definition(&tool).name.to_string();
             if let Some(origin) = how.origin {
@@ -337,10 +342,14 @@ impl<'a> Assembly<'a> {
             // The registration lives as long as the registry: a command never takes a tool out.
             drop(
                 self.tools
-                    .register_with(tool, how.check)
+                    .register_with(tool, check)
                     .with_context(|| format!("plugin `{}`", plugin.name()))?,
             );
             self.origins.insert(name, plugin.name().to_owned());
+        }
+        // Only where each of its schemas was compiled.
+        if check == SchemaCheck::On && how.left.is_none() {
+            plugin.keep_checked(Schema::CHECK);
         }
         Ok(())
     }

@@ -31,10 +31,15 @@ pub(crate) async fn run(arguments: &ToolsArguments) -> Exit {
         .map(|tool| tool.name.as_str().len())
         .max()
         .unwrap_or(0);
+    let mut lines = String::new();
     for tool in tools {
         let about = tool.description.as_deref().unwrap_or_default();
         let about = about.lines().next().unwrap_or_default();
-        print::text(&format!("{:width$}  {about}\n", tool.name.as_str()));
+        let name = tool.name.as_str();
+        lines.extend([&*format!("{name:width$}  "), about, "\n"]);
+    }
+    if !lines.is_empty() {
+        print::text(&lines);
     }
     Exit::Success
 }

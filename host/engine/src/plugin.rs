@@ -69,7 +69,7 @@ pub(crate) struct Loaded {
     digest: Box<str>,
     compiled: bool,
     definitions: Arc<[ToolDefinition]>,
-    offers: Offers,
+    pub(crate) offers: Offers,
     /// What one instance takes of the engine's pool.
     code_need: Need,
     /// What one call takes: its instance, and that of one command.
@@ -120,6 +120,7 @@ impl Plugin {
                 sink: code.exports.sink.is_some(),
                 worker: code.exports.worker.is_some(),
                 command: code.exports.command.is_some(),
+                schemas: 0,
             },
             engine: Arc::clone(engine),
             setup: setup(Handles::default(), loading_limits(&limits))?,
@@ -415,7 +416,7 @@ impl Loaded {
         }
     }
 
-    fn summary(&self) -> Summary {
+    pub(crate) fn summary(&self) -> Summary {
         Summary {
             definitions: self.definitions.to_vec(),
             offers: self.offers,

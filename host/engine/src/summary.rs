@@ -9,6 +9,7 @@ use tidegate_contract::json::{JsonBounds, parse};
 use tidegate_contract::{Effect, JsonObject, ToolDefinition, ToolName, Value};
 
 use crate::admission::Need;
+use crate::plugin::Plugin;
 
 /// What a component offers beside tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +18,31 @@ pub(crate) struct Offers {
     pub(crate) worker: bool,
     /// It is a command: its one tool has the plugin's name, which is the operator's.
     pub(crate) command: bool,
+    /// The check that all of its tools' input schemas have passed; 0 for none. It is its caller's.
+    pub(crate) schemas: u32,
+}
+
+impl Plugin {
+    /// What [`keep_checked`](Self::keep_checked) kept of this component; 0 when nothing.
+    #[must_use]
+    pub fn checked(&self) -> u32 {
+        self.0.offers.schemas
+    }
+
+    /// Keeps with the component that its tools' input schemas have passed a check of whoever loads it,
+    /// which need not be made at each start. Does nothing without a cache.
+    pub fn keep_checked(&self, check: u32) {
+        let Some(cache) = &self.0.engine.cache else {
+            return;
+        };
+        let known = self.0.summary();
+        let offers = Offers {
+            schemas: check,
+            ..known.offers
+        };
+        let checked = Summary { offers, ..known };
+        cache.store_summary(self.digest(), &checked);
+    }
 }
 
 /// What a component is and needs.
@@ -38,6 +64,7 @@ impl Summary {
             "sink": self.offers.sink,
             "command": self.offers.command,
             "worker": self.offers.worker,
+            "schemas": self.offers.schemas,
             "memories": self.need.memories,
             "tables": self.need.tables,
         })
@@ -64,6 +91,7 @@ impl Summary {
                 sink: summary.get("sink")?.as_bool()?,
                 worker: summary.get("worker")?.as_bool()?,
                 command: summary.get("command")?.as_bool()?,
+                schemas: number(summary.get("schemas")?)?,
             },
             need: Need {
                 calls: 1,
@@ -132,6 +160,7 @@ mod tests {
                 sink: true,
                 worker: true,
                 command: false,
+                schemas: 7,
             },
             need: Need {
                 calls: 1,
@@ -153,6 +182,8 @@ mod tests {
             &text.replace("\"sink\":true", "\"sink\":1"),
             // What was written before there were workers.
             &text.replace(",\"worker\":true", ""),
+            // What was written before schemas were checked once.
+            &text.replace(",\"schemas\":7", ""),
             &text.replace("\"read\"", "\"fly\""),
             &text.replace("\"one\"", "\"o/ne\""),
             &text.replace("\"memories\":2", "\"memories\":-2"),

@@ -1,7 +1,10 @@
 //! The registry of tools, and the order of checks in a call (SPEC T2, T3, T4, T5).
 
+use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
+use std::sync::{
+    Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak,
+};
 
 use thiserror::Error;
 use tidegate_contract::grant::Grant;
@@ -48,19 +51,54 @@ pub enum SchemaCheck {
     /// They are.
     #[default]
     On,
+    /// They are, against a schema that is known to be usable, since [`Schema::CHECK`] was passed before: it
+    /// is compiled for the first call.
+    WhenCalled,
     /// The tool's own `validate` is all there is.
     Off,
 }
 
 struct Entry {
     tool: Box<dyn Tool>,
-    schema: Option<Schema>,
+    check: SchemaCheck,
+    schema: OnceLock<Schema>,
+}
+
+impl Entry {
+    /// What arguments are checked against; `None` where the tool's own `validate` is all there is.
+    ///
+    /// # Errors
+    ///
+    /// [`CallError::HostFault`] when a schema that was said to be usable is not.
+    fn schema(&self) -> Result<Option<&Schema>, CallError> {
+        if self.check == SchemaCheck::Off {
+            return Ok(None);
+        }
+        if let Some(schema) = self.schema.get() {
+            return Ok(Some(schema));
+        }
+        let definition = self.tool.definition();
+        let schema = Schema::compile(&definition.input_schema).map_err(|error| {
+            let name = &definition.name;
+            CallError::HostFault {
+                reason: format!("the inputSchema of tool `{name}` can't be used: {error}"),
+            }
+        })?;
+        Ok(Some(self.schema.get_or_init(|| schema)))
+    }
+}
+
+/// What is registered, in that order and by name.
+#[derive(Default)]
+struct Registered {
+    order: Vec<Arc<Entry>>,
+    by_name: HashMap<String, Arc<Entry>>,
 }
 
 /// What handles to one registry share.
 #[derive(Default)]
 struct Tools {
-    entries: RwLock<Vec<Arc<Entry>>>,
+    entries: RwLock<Registered>,
     /// Sent to when a tool has come or gone.
     changes: watch::Sender<()>,
 }
@@ -94,12 +132,12 @@ impl fmt::Debug for Entry {
 }
 
 impl Tools {
-    fn read(&self) -> RwLockReadGuard<'_, Vec<Arc<Entry>>> {
+    fn read(&self) -> RwLockReadGuard<'_, Registered> {
         // Nothing under the lock can panic half-way.
         self.entries.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write(&self) -> RwLockWriteGuard<'_, Vec<Arc<Entry>>> {
+    fn write(&self) -> RwLockWriteGuard<'_, Registered> {
         self.entries.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -111,10 +149,13 @@ impl Registration {
             return false;
         };
         let mut entries = registry.write();
-        let before = entries.len();
-        entries.retain(|other| !Arc::ptr_eq(other, &entry));
+        let before = entries.order.len();
+        entries.order.retain(|other| !Arc::ptr_eq(other, &entry));
+        entries
+            .by_name
+            .retain(|_, other| !Arc::ptr_eq(other, &entry));
         self.entry = Weak::new();
-        let is_gone = entries.len() < before;
+        let is_gone = entries.order.len() < before;
         drop(entries);
         if is_gone {
             registry.changes.send_replace(());
@@ -157,29 +198,26 @@ impl ToolRegistry {
                 name: name.clone(),
                 source,
             })?;
-        let schema = match check {
-            SchemaCheck::On => {
-                Some(Schema::compile(&definition.input_schema).map_err(|source| {
-                    RegisterError::Schema {
-                        name: name.clone(),
-                        source,
-                    }
-                })?)
-            }
-            SchemaCheck::Off => None,
-        };
+        let schema = OnceLock::new();
+        if check == SchemaCheck::On {
+            let compiled = Schema::compile(&definition.input_schema);
+            let compiled = compiled.map_err(|source| RegisterError::Schema {
+                name: name.clone(),
+                source,
+            })?;
+            schema.get_or_init(|| compiled);
+        }
         let entry = Arc::new(Entry {
             tool: Box::new(tool),
+            check,
             schema,
         });
         let mut entries = self.0.write();
-        if entries
-            .iter()
-            .any(|other| other.tool.definition().name.as_str() == name)
-        {
+        if entries.by_name.contains_key(&name) {
             return Err(RegisterError::Duplicate(name));
         }
-        entries.push(Arc::clone(&entry));
+        entries.by_name.insert(name, Arc::clone(&entry));
+        entries.order.push(Arc::clone(&entry));
         drop(entries);
         self.0.changes.send_replace(());
         Ok(Registration {
@@ -209,7 +247,8 @@ impl ToolRegistry {
 
     fn entries<T>(&self, pick: impl Fn(&Entry) -> Option<T>) -> Vec<T> {
         let entries = self.0.read();
-        entries.iter().filter_map(|entry| pick(entry)).collect()
+        let order = entries.order.iter();
+        order.filter_map(|entry| pick(entry)).collect()
     }
 
     /// Runs one call without a runtime: the checks, then the tool, then the result's own check.
@@ -262,10 +301,7 @@ impl ToolRegistry {
 
     fn entries_named(&self, name: &str) -> Option<Arc<Entry>> {
         let entries = self.0.read();
-        entries
-            .iter()
-            .find(|entry| entry.tool.definition().name.as_str() == name)
-            .map(Arc::clone)
+        entries.by_name.get(name).map(Arc::clone)
     }
 }
 
@@ -317,7 +353,8 @@ impl Prepared {
         let outcome = match outcome.check(&crate::bounds::of_result(&limits)) {
             Ok(()) => outcome,
             Err(ResultError::Json(JsonError::TooLarge { .. })) => {
-                keep::what_is_over(outcome, limits, context.shelf.as_ref()).await?
+                // Seldom done: no other call need hold what it takes.
+                Box::pin(keep::what_is_over(outcome, limits, context.shelf.as_ref())).await?
             }
             Err(error) => {
                 outcome.discard();
@@ -378,7 +415,7 @@ fn check_arguments(entry: &Entry, call: &ToolCall) -> Result<(), CallError> {
     let Some(arguments) = call.arguments.as_object() else {
         return Err(one("expected a JSON object".to_owned()));
     };
-    if let Some(schema) = &entry.schema {
+    if let Some(schema) = entry.schema()? {
         schema.check(call.arguments.value()).map_err(invalid)?;
     }
     entry.tool.validate(arguments).map_err(invalid)

@@ -86,6 +86,10 @@ impl fmt::Debug for Schema {
 }
 
 impl Schema {
+    /// The check that [`compile`](Self::compile) makes, for a host that keeps which schemas have passed
+    /// it: changed with what is refused.
+    pub const CHECK: u32 = 1;
+
     /// Checks that the schema is bounded, then compiles it.
     ///
     /// # Errors
