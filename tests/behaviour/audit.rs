@@ -8,9 +8,9 @@ use tidegate::{
     ToolRegistry,
 };
 use tidegate_contract::grant::{Grant, parse_allow};
-use tidegate_contract::{Content, Delivery, Tenant, ToolOutcome};
+use tidegate_contract::{Content, Delivery, ReceiptStatus, Tenant, ToolOutcome};
 
-use super::native::native;
+use super::native::{NativeSink, native, receipt};
 use crate::support::{call, nothing};
 
 /// Keeps events as JSON.
@@ -94,6 +94,39 @@ async fn x7_a_call_that_its_caller_drops_is_an_event_too() {
         (&json!("call"), &json!("CANCELLED"))
     );
     assert_eq!(event["status"], Value::Null);
+}
+
+#[tokio::test]
+async fn x7_a_delivery_names_its_sink_also_where_nobody_chose_it() {
+    for (names, chosen, recorded) in [
+        (&["one"][..], None, json!("one")),
+        (&["one", "two"], Some("two"), json!("two")),
+        (&["one", "two"], None, Value::Null),
+    ] {
+        let kept = Kept::default();
+        let mut sinks = Sinks::default();
+        for name in names {
+            sinks.insert(
+                *name,
+                NativeSink(|sent| receipt(sent, ReceiptStatus::Accepted)),
+            );
+        }
+        let runtime = Runtime::new(RuntimeOptions {
+            sinks,
+            audit: Some(Audit::to(kept.clone())),
+            ..RuntimeOptions::default()
+        })
+        .unwrap();
+        let message = json!({"deliveryId": "d-1", "message": {"role": "user", "content": "a"}});
+        let options = InvokeOptions {
+            sink: chosen.map(str::to_owned),
+            ..InvokeOptions::default()
+        };
+        let sent = Delivery::from_value(message).unwrap();
+        let end = runtime.output(sent, options).await;
+        assert_eq!(end.is_ok(), !recorded.is_null(), "{end:?}");
+        assert_eq!(kept.last()["sink"], recorded);
+    }
 }
 
 /// CASES IO10: a message that is too deep is refused, and the trail does not try to write it.
