@@ -8,12 +8,22 @@ use std::time::Instant;
 use serde_json::{Value, json};
 use tidegate_contract::Status;
 
-use crate::samples::{at_least, at_most, ms, percentile, plain, us};
+use crate::samples::{at_least, at_most, ms, percentile, plain, thread_cpu, us};
 use crate::tools::{By, Tools};
 
 /// Times that a small or large command is run; the middle one counts.
 const SMALL: usize = 201;
 const LARGE: usize = 7;
+
+/// Times that a small command is run before the other one is: then each costs what it costs by itself,
+/// and not what the other one has left of the caches.
+const BATCH: usize = 20;
+
+/// Times that a small command is run in a loop of nothing else.
+const LOOP: u32 = 2_000;
+
+/// What is gone through so that nothing is left in the caches, in bytes.
+const SWEPT: usize = 8 * 1024 * 1024;
 
 /// Files of the tree.
 const FILES: usize = 20_000;
@@ -30,17 +40,32 @@ pub(crate) fn commands() {
     tree([&tools, &native], folder.path());
 }
 
-/// A 5 KiB file, a folder with a few, 10 and 100 MiB of lines, and many files.
-fn lay_out(folder: &Path) {
+/// Those of small inputs alone.
+pub(crate) fn small_commands() {
+    let folder = tempfile::TempDir::new().unwrap();
+    lay_out_small(folder.path());
+    small(&Tools::new(folder.path(), By::Component), folder.path());
+}
+
+fn lines(bytes: usize) -> String {
     let line = "the quick brown fox jumps over the lazy dog 0123456789\n";
-    let text = |bytes: usize| line.repeat(bytes / line.len());
-    fs::write(folder.join("small.txt"), text(5 * 1024)).unwrap();
+    line.repeat(bytes / line.len())
+}
+
+/// A 5 KiB file and a folder with a few.
+fn lay_out_small(folder: &Path) {
+    fs::write(folder.join("small.txt"), lines(5 * 1024)).unwrap();
     fs::create_dir(folder.join("few")).unwrap();
     for number in 0..20 {
         fs::write(folder.join(format!("few/{number}.txt")), "few\n").unwrap();
     }
-    fs::write(folder.join("ten.txt"), text(10 * 1024 * 1024)).unwrap();
-    fs::write(folder.join("hundred.txt"), text(100 * 1024 * 1024)).unwrap();
+}
+
+/// The same, 10 and 100 MiB of lines, and many files.
+fn lay_out(folder: &Path) {
+    lay_out_small(folder);
+    fs::write(folder.join("ten.txt"), lines(10 * 1024 * 1024)).unwrap();
+    fs::write(folder.join("hundred.txt"), lines(100 * 1024 * 1024)).unwrap();
     for number in 0..FILES {
         let below = folder.join(format!("tree/{}", number / 200));
         fs::create_dir_all(&below).unwrap();
@@ -62,13 +87,32 @@ fn spawn(folder: &Path, words: &[&str]) -> Vec<u8> {
 }
 
 /// Medians of both, in seconds, one after the other in turn.
-fn beside(times: usize, mut ours: impl FnMut(), mut theirs: impl FnMut()) -> (f64, f64) {
-    let (mut own, mut gnu): (Vec<f64>, Vec<f64>) = (0..times)
-        .map(|_| (seconds(&mut ours), seconds(&mut theirs)))
-        .unzip();
+fn beside(times: usize, ours: impl FnMut(), theirs: impl FnMut()) -> (f64, f64) {
+    in_batches(times, 1, ours, theirs)
+}
+
+/// The same, so many of one and then so many of the other.
+fn in_batches(
+    rounds: usize,
+    batch: usize,
+    mut ours: impl FnMut(),
+    mut theirs: impl FnMut(),
+) -> (f64, f64) {
+    let (mut own, mut gnu) = (Vec::new(), Vec::new());
+    for _ in 0..rounds {
+        own.extend((0..batch).map(|_| seconds(&mut ours)));
+        gnu.extend((0..batch).map(|_| seconds(&mut theirs)));
+    }
     own.sort_by(f64::total_cmp);
     gnu.sort_by(f64::total_cmp);
     (percentile(&own, 50), percentile(&gnu, 50))
+}
+
+/// Processor time of this thread for one of many that nothing comes between, in seconds.
+fn in_a_loop(mut ours: impl FnMut()) -> f64 {
+    let start = thread_cpu();
+    (0..LOOP).for_each(|_| ours());
+    (thread_cpu().saturating_sub(start) / LOOP).as_secs_f64()
 }
 
 fn small(tools: &Tools, folder: &Path) {
@@ -92,25 +136,43 @@ fn small(tools: &Tools, folder: &Path) {
     for (name, arguments, words) in cases {
         let result = tools.call(name, &arguments);
         assert_eq!(result.status, Status::Success, "{result:?}");
-        let (ours, theirs) = beside(
-            SMALL,
-            || drop(tools.call(name, &arguments)),
-            || drop(spawn(folder, words)),
-        );
+        let ours = || drop(tools.call(name, &arguments));
+        let theirs = || drop(spawn(folder, words));
         plain(
-            &format!("{name}, 5 KiB or a small folder: ours / spawned"),
-            &pair(ours, theirs),
+            &format!("{name}, small, in a loop of nothing else, thread CPU"),
+            &us(in_a_loop(ours)),
+        );
+        let mut swept = vec![0_u8; SWEPT];
+        let (cold, _) = beside(SMALL, ours, || sweep(&mut swept));
+        plain(&format!("{name}, small, each with swept caches"), &us(cold));
+        let turn = beside(SMALL, ours, theirs);
+        plain(
+            &format!("{name}, small, in turn: ours / spawned"),
+            &pair(turn),
+        );
+        let batch = in_batches(SMALL / BATCH, BATCH, ours, theirs);
+        plain(
+            &format!("{name}, small, in batches: ours / spawned"),
+            &pair(batch),
         );
         at_least(
-            &format!("{name}, small, times faster than spawning"),
-            theirs / ours,
+            &format!("{name}, small, in batches: times faster than spawning"),
+            batch.1 / batch.0,
             15.0,
         );
     }
 }
 
-fn pair(ours: f64, theirs: f64) -> String {
-    format!("{} / {}", us(ours), us(theirs))
+/// Writes to every line of a cache.
+fn sweep(bytes: &mut [u8]) {
+    for byte in bytes.iter_mut().step_by(64) {
+        *byte = byte.wrapping_add(1);
+    }
+    std::hint::black_box(bytes);
+}
+
+fn pair((ours, theirs): (f64, f64)) -> String {
+    format!("{} / {}, {:.2} x", us(ours), us(theirs), theirs / ours)
 }
 
 /// The same through the native executor, confined.

@@ -85,6 +85,10 @@ fn main() -> ExitCode {
             section();
         }
     }
+    // A part of `commands`, for who works on it.
+    if named.iter().any(|named| named == "small_commands") {
+        commands::small_commands();
+    }
     ExitCode::SUCCESS
 }
 

@@ -66,7 +66,8 @@ pub(crate) fn process_cpu() -> Duration {
     cpu(ClockId::ProcessCPUTime)
 }
 
-fn thread_cpu() -> Duration {
+/// CPU time of the calling thread.
+pub(crate) fn thread_cpu() -> Duration {
     cpu(ClockId::ThreadCPUTime)
 }
 
