@@ -251,15 +251,24 @@ fn own_size(value: &Value) -> usize {
 
 /// The size of a string with its quotes and escapes.
 fn string_size(text: &str) -> usize {
-    let escapes: usize = text
-        .bytes()
-        .map(|byte| match byte {
-            b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 0x08 | 0x0c => 1,
-            0..=0x1f => 5,
-            _ => 0,
+    // So many that their escapes can be added up in a byte, which a compiler does in wide steps.
+    let pieces = text.as_bytes().chunks(32);
+    let escapes: usize = pieces
+        .map(|piece| {
+            let more = piece.iter().map(|byte| escape_size(*byte));
+            usize::from(more.fold(0_u8, u8::wrapping_add))
         })
         .sum();
     text.len().saturating_add(escapes).saturating_add(2)
+}
+
+/// How many bytes more than itself a byte is in a string: one for a backslash before it, five for
+/// `\u001b`. Without a branch.
+fn escape_size(byte: u8) -> u8 {
+    let is_quoted = matches!(byte, b'"' | b'\\');
+    let is_control = byte < 0x20;
+    let has_letter = matches!(byte, 0x08..=0x0a | 0x0c..=0x0d);
+    u8::from(is_quoted) + 5 * u8::from(is_control) - 4 * u8::from(has_letter)
 }
 
 /// Counts the bytes written to it.
@@ -304,9 +313,17 @@ fn scan(bytes: &[u8], limit: usize) -> Result<(), JsonError> {
 /// The offset after the closing quote of a string whose content starts at `at`.
 fn string_end(bytes: &[u8], mut at: usize) -> usize {
     while let Some(rest) = bytes.get(at..) {
-        let Some(step) = rest.iter().position(|byte| matches!(byte, b'"' | b'\\')) else {
+        // Wide steps first, then the byte itself.
+        let is_special = |byte: &u8| matches!(byte, b'"' | b'\\');
+        let plain = rest
+            .chunks_exact(16)
+            .take_while(|piece| !piece.iter().fold(false, |any, byte| any | is_special(byte)));
+        let plain = 16 * plain.count();
+        let near = rest.get(plain..).unwrap_or_default();
+        let Some(step) = near.iter().position(is_special) else {
             return bytes.len();
         };
+        let step = plain + step;
         match rest.get(step) {
             Some(b'"') => return at + step + 1,
             // A backslash and whatever it escapes.

@@ -288,6 +288,22 @@ fn c8_the_size_bound_comes_as_a_pair() {
     assert_eq!(json::check(&json!({"a": [1, 2]}), &bounds), too_large);
 }
 
+/// Texts are gone through in wide steps: each byte is put before, at and behind the edge of one.
+#[test]
+fn c8_a_text_has_its_written_size_and_its_end_wherever_its_escapes_stand() {
+    for character in (0..0x80).chain([0xe9, 0x2028, 0x1f600]) {
+        let character = char::from_u32(character).unwrap();
+        for before in [0, 1, 14, 15, 16, 17, 30, 31, 32, 33, 200] {
+            let text = format!("{}{character}{character}x", "a".repeat(before));
+            let value = json!({ text.as_str(): [text.as_str(), 1] });
+            let written = value.to_string();
+            let size = json::measure(&value, &JsonBounds::default());
+            assert_eq!(size, Ok(written.len()), "{written}");
+            assert_eq!(read(&written), Ok(value));
+        }
+    }
+}
+
 #[test]
 fn c1_a_document_keeps_its_text_and_is_compared_by_value() {
     let bounds = JsonBounds::default();
