@@ -4,11 +4,12 @@
 //! stays on the calling thread, folders are listed lazily, links can't be made to lead out, a
 //! write-only grant can't read, and what was denied is recorded.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::sync::Arc;
 
-use cap_primitives::fs::{DirEntry, FileType, FileTypeExt as _};
-use rustix::fs::{Timespec, UTIME_NOW, UTIME_OMIT};
+use rustix::fs::{FileType, Mode, OFlags, Timespec, UTIME_NOW, UTIME_OMIT};
 use tidegate_sandbox::denial::{Denial, Kind};
 use tidegate_sandbox::files::{self, Follow, OpenRequest, Opened};
 use tidegate_sandbox::{Access, Folder, names};
@@ -64,13 +65,23 @@ impl HasData for HasFiles {
 
 /// What is listed of a folder that is being read.
 pub(crate) struct Entries {
-    listing: cap_primitives::fs::ReadDir,
+    listing: rustix::fs::Dir,
     _held: Arc<()>,
 }
 
 impl Entries {
     pub(crate) fn next(&mut self) -> FsResult<Option<types::DirectoryEntry>> {
-        self.listing.next().map(entry).transpose()
+        for entry in self.listing.by_ref() {
+            let entry = entry.map_err(std::io::Error::from)?;
+            let name = entry.file_name().to_bytes();
+            if !matches!(name, b"." | b"..") {
+                return Ok(Some(types::DirectoryEntry {
+                    type_: type_of(entry.file_type()),
+                    name: names::for_plugin(OsStr::from_bytes(name).to_owned()),
+                }));
+            }
+        }
+        Ok(None)
     }
 }
 
@@ -151,7 +162,11 @@ impl Files<'_> {
         self.opened.room()?;
         let held = Arc::new(());
         self.opened.hold(&held);
-        let listing = cap_primitives::fs::read_base_dir(&dir.dir)?;
+        // Opened once more: a listing has a place of its own in the folder.
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let listing = rustix::fs::openat(&*dir.dir, ".", flags, Mode::empty())
+            .and_then(rustix::fs::Dir::new)
+            .map_err(std::io::Error::from)?;
         Ok(self.view.table.push(Entries {
             listing,
             _held: held,
@@ -173,7 +188,7 @@ impl Files<'_> {
             })
         };
         Ok(types::DescriptorStat {
-            type_: type_of(status.mode),
+            type_: type_of(FileType::from_raw_mode(status.mode)),
             link_count: status.links,
             size: status.size_bytes,
             data_access_timestamp: time(status.accessed),
@@ -302,19 +317,10 @@ pub(crate) fn writes(oflags: types::OpenFlags, flags: types::DescriptorFlags) ->
             .any(|change| oflags.contains(change))
 }
 
-fn entry(entry: std::io::Result<DirEntry>) -> FsResult<types::DirectoryEntry> {
-    let entry = entry?;
-    Ok(types::DirectoryEntry {
-        type_: descriptor_type(entry.file_type()?),
-        name: names::for_plugin(entry.file_name()),
-    })
-}
-
-fn type_of(mode: u32) -> types::DescriptorType {
-    use rustix::fs::FileType;
+fn type_of(kind: FileType) -> types::DescriptorType {
     use types::DescriptorType as Type;
 
-    match FileType::from_raw_mode(mode) {
+    match kind {
         FileType::RegularFile => Type::RegularFile,
         FileType::Directory => Type::Directory,
         FileType::Symlink => Type::SymbolicLink,
@@ -324,22 +330,4 @@ fn type_of(mode: u32) -> types::DescriptorType {
         FileType::BlockDevice => Type::BlockDevice,
         FileType::Unknown => Type::Unknown,
     }
-}
-
-fn descriptor_type(kind: FileType) -> types::DescriptorType {
-    use types::DescriptorType as Type;
-
-    let kinds = [
-        (kind.is_file(), Type::RegularFile),
-        (kind.is_dir(), Type::Directory),
-        (kind.is_symlink(), Type::SymbolicLink),
-        (kind.is_fifo(), Type::Fifo),
-        (kind.is_socket(), Type::Socket),
-        (kind.is_char_device(), Type::CharacterDevice),
-        (kind.is_block_device(), Type::BlockDevice),
-    ];
-    kinds
-        .into_iter()
-        .find_map(|(is, kind)| is.then_some(kind))
-        .unwrap_or(Type::Unknown)
 }

@@ -145,7 +145,7 @@ pub fn open(dir: &File, path: &Path, request: OpenRequest) -> io::Result<Opened>
         } else {
             FollowSymlinks::No
         })
-        .custom_flags(nonblocking());
+        .custom_flags(flags(request));
     if request.create && request.exclusive {
         options.create_new(true);
     } else {
@@ -168,8 +168,14 @@ pub fn open(dir: &File, path: &Path, request: OpenRequest) -> io::Result<Opened>
     })
 }
 
-fn nonblocking() -> i32 {
-    (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed()
+fn flags(request: OpenRequest) -> i32 {
+    let mut flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+    // Nothing else is opened where a folder is asked for. A link that is not followed would then be
+    // no folder in place of a link, and making one is refused.
+    if request.directory && request.follow && !request.create {
+        flags |= OFlags::DIRECTORY;
+    }
+    flags.bits().cast_signed()
 }
 
 /// Whether a link with this target stays below the folder it is in, wherever it or the folders on
