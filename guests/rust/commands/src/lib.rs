@@ -21,6 +21,7 @@ mod c_library;
 mod call;
 mod definitions;
 mod fields;
+mod json;
 mod outcome;
 mod path;
 mod reason;

@@ -3,11 +3,10 @@
 //! The content is the bounded standard output, on failure too. What a command says on standard
 //! error is part of the structured content and never of a message.
 
-use serde::Serialize;
-
 use crate::bindings::exports::tidegate::plugin::tools::Problem;
 use crate::bindings::tidegate::plugin::exec::Output;
 use crate::bindings::tidegate::plugin::types::{Content, Failure, Outcome, Status};
+use crate::json::Object;
 use crate::reason;
 use crate::settings::{NoMatch, Settings};
 use crate::shape::Command;
@@ -20,8 +19,6 @@ const INPUT_LIMIT: u8 = 125;
 const NO_MATCH: u8 = 1;
 
 /// The structured content; its schema is in `schema`.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
 struct Structured<'a> {
     command: &'a str,
     args: &'a [String],
@@ -29,14 +26,38 @@ struct Structured<'a> {
     stderr: &'a str,
     exit_code: u8,
     truncated: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    incomplete: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    stdout_omitted_bytes: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    stdout_omitted_lines: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    stderr_omitted_bytes: Option<u64>,
+    incomplete: bool,
+    stdout_omitted_bytes: u64,
+    stdout_omitted_lines: u64,
+    stderr_omitted_bytes: u64,
+}
+
+impl Structured<'_> {
+    /// Its text. What is 0 or false at the end is left out.
+    fn json(&self) -> String {
+        // The streams, some of their bytes escaped, and all else.
+        let streams = self.stdout.len() + self.stderr.len();
+        let mut object = Object::with_capacity(streams + streams / 8 + 512);
+        object.text("command", self.command);
+        object.texts("args", self.args);
+        object.text("stdout", self.stdout);
+        object.text("stderr", self.stderr);
+        object.number("exitCode", self.exit_code.into());
+        object.flag("truncated", self.truncated);
+        if self.incomplete {
+            object.flag("incomplete", true);
+        }
+        for (name, number) in [
+            ("stdoutOmittedBytes", self.stdout_omitted_bytes),
+            ("stdoutOmittedLines", self.stdout_omitted_lines),
+            ("stderrOmittedBytes", self.stderr_omitted_bytes),
+        ] {
+            if number > 0 {
+                object.number(name, number);
+            }
+        }
+        object.finish()
+    }
 }
 
 /// The outcome of a command that ran to its end.
@@ -65,14 +86,13 @@ pub(crate) fn ended(command: &Command, output: &Output, settings: &Settings) -> 
         stderr: &stderr.text,
         exit_code: output.exit_code,
         truncated: stdout.omitted_bytes > 0 || stderr.omitted_bytes > 0,
-        incomplete: is_incomplete(output.exit_code, &stdout).then_some(true),
-        stdout_omitted_bytes: Some(stdout.omitted_bytes).filter(|bytes| *bytes > 0),
-        stdout_omitted_lines: stdout.omitted_lines.filter(|lines| *lines > 0),
-        stderr_omitted_bytes: Some(stderr.omitted_bytes).filter(|bytes| *bytes > 0),
+        incomplete: is_incomplete(output.exit_code, &stdout),
+        stdout_omitted_bytes: stdout.omitted_bytes,
+        stdout_omitted_lines: stdout.omitted_lines.unwrap_or_default(),
+        stderr_omitted_bytes: stderr.omitted_bytes,
     };
     Outcome {
-        // Strings and numbers alone always have a JSON text.
-        structured_content: serde_json::to_string(&structured).ok(),
+        structured_content: Some(structured.json()),
         status: error.as_ref().map_or(Status::Success, |_| Status::Failed),
         content: Some(Content::Text(stdout.text)),
         error,

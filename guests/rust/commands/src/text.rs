@@ -75,8 +75,7 @@ impl Head {
     fn read(stream: &[u8], bounds: Bounds) -> (String, usize) {
         // Most output is small and plain: it is what is shown.
         if stream.len() <= bounds.bytes
-            && is_plain(stream)
-            && newlines(stream) < bounds.lines
+            && plain_lines(stream).is_some_and(|newlines| newlines < bounds.lines)
             && let Ok(text) = str::from_utf8(stream)
         {
             return (text.to_owned(), text.len());
@@ -210,18 +209,18 @@ impl Unit {
     }
 }
 
-/// Whether there is nothing but printable ASCII, tabs and newlines. Goes through all of it, which a
-/// compiler can do in wide steps.
-fn is_plain(stream: &[u8]) -> bool {
-    let shown = stream
-        .iter()
-        .filter(|byte| matches!(byte, b' '..=b'~' | b'\t' | b'\n'));
-    shown.count() == stream.len()
-}
-
-fn newlines(stream: &[u8]) -> usize {
-    let newlines = stream.iter().filter(|byte| **byte == b'\n');
-    newlines.count()
+/// How many newlines there are, if there is nothing else but printable ASCII and tabs.
+fn plain_lines(stream: &[u8]) -> Option<usize> {
+    let is_plain = |byte: u8| matches!(byte, b' '..=b'~' | b'\t' | b'\n');
+    // Pieces whose newlines fit into the count of a byte: a compiler goes through them in wide steps.
+    let newlines = stream.chunks(128).map(|piece| {
+        let (newlines, others) = piece.iter().fold((0_u8, 0_u8), |(newlines, others), byte| {
+            let newlines = newlines.wrapping_add(u8::from(*byte == b'\n'));
+            (newlines, others | u8::from(!is_plain(*byte)))
+        });
+        (others == 0).then_some(usize::from(newlines))
+    });
+    newlines.sum()
 }
 
 /// The stream without what stands at its end and may be the start of a unit of which the host has
