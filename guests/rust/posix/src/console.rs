@@ -7,6 +7,9 @@ use crate::system::{self, Output};
 /// How much output is gathered before it is written, in bytes.
 const BUFFER_BYTES: usize = 64 * 1024;
 
+/// How much of that there is room for from the start, in bytes: growing moves what is there.
+const FIRST_BYTES: usize = 8 * 1024;
+
 /// How far past the caller's bound a command goes on, in bytes: a caller that counts what is
 /// missing counts small outputs exactly, and an endless one ends.
 const PAST_BOUND_BYTES: u64 = 1024 * 1024;
@@ -46,7 +49,7 @@ impl Console {
         Self {
             program,
             stdout: system::stdout(),
-            buffer: Vec::new(),
+            buffer: Vec::with_capacity(FIRST_BYTES),
             written: 0,
             bound: bound.and_then(|bytes| bytes.parse().ok()),
             code: 0,
@@ -64,6 +67,7 @@ impl Console {
     }
 
     /// Writes bytes to standard output as they are.
+    #[inline]
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), End> {
         if self.buffer.len().saturating_add(bytes.len()) > BUFFER_BYTES {
             self.flush()?;
@@ -73,13 +77,38 @@ impl Console {
         } else {
             self.buffer.extend_from_slice(bytes);
         }
-        self.written = self.written.saturating_add(count(bytes));
+        self.went_on(count(bytes))
+    }
+
+    /// Counts what was written, up to where nobody reads on.
+    fn went_on(&mut self, bytes: u64) -> Result<(), End> {
+        self.written = self.written.saturating_add(bytes);
         match self.bound {
             Some(bound) if self.written > bound.saturating_add(PAST_BOUND_BYTES) => {
                 Err(End::Unread)
             }
             _ => Ok(()),
         }
+    }
+
+    /// Writes some bytes one after the other, most of which are short.
+    pub(crate) fn pieces(&mut self, pieces: &[&[u8]]) -> Result<(), End> {
+        let length = pieces.iter().map(|piece| piece.len()).sum::<usize>();
+        if self.buffer.len().saturating_add(length) > BUFFER_BYTES {
+            return pieces.iter().try_for_each(|piece| self.write(piece));
+        }
+        for piece in pieces {
+            match piece {
+                [byte] => self.buffer.push(*byte),
+                bytes => self.buffer.extend_from_slice(bytes),
+            }
+        }
+        self.went_on(u64::try_from(length).unwrap_or(u64::MAX))
+    }
+
+    /// Writes a text as one line to standard output.
+    pub(crate) fn text(&mut self, text: &str) -> Result<(), End> {
+        self.pieces(&[text.as_bytes(), b"\n"])
     }
 
     /// Writes one line to standard output.

@@ -82,7 +82,7 @@ impl Search {
             None => true,
         };
         if named && self.kind.is_none_or(|wanted| wanted == kind) {
-            console.line(name::shown(walk.name()))?;
+            console.text(&name::shown(walk.name()))?;
         }
         if kind != Kind::Folder || walk.depth() >= self.depth {
             return Ok(());

@@ -68,3 +68,25 @@ impl Entry {
             .unwrap_or_default()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn a_listing_holds_as_many_names_as_it_may() {
+        let list = |most| system::list(Path::new("src"), most).unwrap().unwrap();
+        let all = list(MAX_ENTRIES).len();
+        let check = |most, expected, missing| {
+            let listing = list(most);
+            assert_eq!(listing.len(), expected, "{most}");
+            assert_eq!(listing.missing.is_some(), missing, "{most}");
+        };
+        check(all + 1, all, false);
+        check(all, all, false);
+        check(all - 1, all - 1, true);
+        check(0, 0, true);
+    }
+}

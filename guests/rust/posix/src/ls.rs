@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use crate::console::{Console, End};
-use crate::listing::MAX_ENTRIES;
+use crate::listing::{Listing, MAX_ENTRIES};
 use crate::name;
 use crate::reason::reason;
 use crate::shape::{Arguments, Presence, Shape, flag, one_path};
@@ -33,6 +33,10 @@ pub(crate) fn run(arguments: &Arguments, console: &mut Console) -> Result<(), En
     } else {
         Hidden::Left
     };
+    // Most paths are folders that can be listed; the others are looked at more closely.
+    if let Ok(listing) = system::list(Path::new(path), MAX_ENTRIES)? {
+        return show(path, &listing, hidden, console);
+    }
     let followed = system::status(Path::new(path), Follow::Yes);
     // A link that leads nowhere, or out of the workspace, is listed as itself; one that leads in a
     // circle is an error, as with GNU.
@@ -50,20 +54,23 @@ pub(crate) fn run(arguments: &Arguments, console: &mut Console) -> Result<(), En
             Ok(())
         }
         Ok(status) if status.kind() == Kind::Folder => list(path, hidden, console),
-        Ok(_) => console.line(name::shown(path.as_encoded_bytes())),
+        Ok(_) => console.text(&name::shown(path.as_encoded_bytes())),
     }
 }
 
 fn list(path: &OsStr, hidden: Hidden, console: &mut Console) -> Result<(), End> {
-    let listing = match system::list(Path::new(path), MAX_ENTRIES)? {
-        Ok(listing) => listing,
+    match system::list(Path::new(path), MAX_ENTRIES)? {
+        Ok(listing) => show(path, &listing, hidden, console),
         Err(error) => {
             let shown = name::quoted(path.as_encoded_bytes());
             let reason = reason(&error);
             console.complain(2, format_args!("cannot open directory {shown}: {reason}"));
-            return Ok(());
+            Ok(())
         }
-    };
+    }
+}
+
+fn show(path: &OsStr, listing: &Listing, hidden: Hidden, console: &mut Console) -> Result<(), End> {
     if let Some(missing) = &listing.missing {
         let shown = name::quoted(path.as_encoded_bytes());
         console.complain(2, format_args!("reading directory {shown}: {missing}"));
@@ -74,14 +81,14 @@ fn list(path: &OsStr, hidden: Hidden, console: &mut Console) -> Result<(), End> 
     for (entry, _kind) in (0..).map_while(|at| listing.get(at)) {
         let bytes = entry.as_encoded_bytes();
         while let Some(dot) = dots.next_if(|dot| dot.as_bytes() < bytes) {
-            console.line(dot)?;
+            console.text(dot)?;
         }
         if all || !bytes.starts_with(b".") {
-            console.line(name::shown(bytes))?;
+            console.text(&name::shown(bytes))?;
         }
     }
     for dot in dots {
-        console.line(dot)?;
+        console.text(dot)?;
     }
     Ok(())
 }

@@ -33,15 +33,21 @@ struct Level {
 pub(crate) struct Walk {
     path: Vec<u8>,
     levels: Vec<Level>,
-    seen: usize,
+    /// How many more entries it may come to.
+    left: usize,
 }
 
 impl Walk {
     pub(crate) fn new(start: &OsStr) -> Self {
+        Self::bounded(start, MAX_ENTRIES)
+    }
+
+    /// One that comes to at most so many entries.
+    fn bounded(start: &OsStr, most: usize) -> Self {
         Self {
             path: start.as_encoded_bytes().to_owned(),
             levels: Vec::new(),
-            seen: 0,
+            left: most,
         }
     }
 
@@ -85,12 +91,11 @@ impl Walk {
         &mut self,
         identity: Option<(u64, u64)>,
     ) -> Result<io::Result<Option<String>>, End> {
-        let left = MAX_ENTRIES.saturating_sub(self.seen);
-        let mut listing = match system::list(self.path(), left)? {
+        let mut listing = match system::list(self.path(), self.left)? {
             Ok(listing) => listing,
             Err(error) => return Ok(Err(error)),
         };
-        self.seen += listing.len();
+        self.left = self.left.saturating_sub(listing.len());
         let missing = listing.missing.take();
         self.levels.try_reserve(1)?;
         self.levels.push(Level {
@@ -106,5 +111,48 @@ impl Walk {
     pub(crate) fn is_inside(&self, identity: (u64, u64)) -> bool {
         let mut levels = self.levels.iter();
         levels.any(|level| level.identity == Some(identity))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How many entries a walk over this package's code came to, and what was said to be missing.
+    fn walked(most: usize) -> (usize, Vec<String>) {
+        let mut walk = Walk::bounded(OsStr::new("src"), most);
+        let mut missing: Vec<String> = walk.enter(None).unwrap().unwrap().into_iter().collect();
+        let mut entries = 0;
+        while let Some(step) = walk.step().unwrap() {
+            if let Step::Entry(kind) = step {
+                entries += 1;
+                if kind == Kind::Folder {
+                    missing.extend(walk.enter(None).unwrap().unwrap());
+                }
+            }
+        }
+        (entries, missing)
+    }
+
+    #[test]
+    fn a_walk_ends_at_its_bound_and_says_so() {
+        let (all, missing) = walked(MAX_ENTRIES);
+        assert!(all > 40, "{all}");
+        assert_eq!(missing, [""; 0]);
+        assert_eq!(walked(all + 1), (all, Vec::new()));
+        assert_eq!(walked(all), (all, Vec::new()));
+        let said = || "more than 1000000 entries".to_owned();
+        assert_eq!(walked(all - 1), (all - 1, vec![said()]));
+        // Every folder that is met then has something missing.
+        for most in [1, all / 2, all - 5] {
+            let (entries, missing) = walked(most);
+            assert_eq!(entries, most);
+            assert!(!missing.is_empty());
+            assert!(
+                missing.iter().all(|missing| *missing == said()),
+                "{missing:?}"
+            );
+        }
+        assert_eq!(walked(0), (0, vec![said()]));
     }
 }

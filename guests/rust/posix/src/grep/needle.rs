@@ -41,16 +41,14 @@ impl Needle {
         let mut start = 0;
         for columns in column(one).iter().zip(column(other)) {
             if has_both(columns, [one.value, other.value]) {
-                let bytes = columns.0.iter().zip(columns.1);
-                let mut candidates = (start..)
-                    .zip(bytes)
-                    .filter(|(_, bytes)| *bytes == (&one.value, &other.value));
-                let found = candidates.find(|(place, _)| {
+                let mut candidates = places_of_both(columns, [one.value, other.value]);
+                while candidates != 0 {
+                    let place = start + usize::try_from(candidates.trailing_zeros()).ok()?;
                     compared += self.text.len();
-                    haystack.get(*place..*place + self.text.len()) == Some(&self.text)
-                });
-                if let Some((place, _)) = found {
-                    return Some(place);
+                    if haystack.get(place..place + self.text.len()) == Some(&self.text) {
+                        return Some(place);
+                    }
+                    candidates &= candidates - 1;
                 }
                 if compared > IN_VAIN_BYTES + start {
                     break;
@@ -124,6 +122,38 @@ fn has_both(columns: (&[u8; BLOCK], &[u8; BLOCK]), bytes: [u8; 2]) -> bool {
             v128_or(both, v128_and(equal(first, one), equal(second, other)))
         });
     v128_any_true(both)
+}
+
+/// At which places both are; the first one is the lowest bit.
+#[cfg(not(target_family = "wasm"))]
+fn places_of_both(columns: (&[u8; BLOCK], &[u8; BLOCK]), bytes: [u8; 2]) -> u64 {
+    let places = (0..).zip(columns.0.iter().zip(columns.1));
+    let both = places.filter(|(_, (first, second))| [**first, **second] == bytes);
+    both.fold(0, |places, (at, _)| places | 1 << at)
+}
+
+/// At which places both are; the first one is the lowest bit.
+#[cfg(target_family = "wasm")]
+#[target_feature(enable = "simd128")]
+fn places_of_both(columns: (&[u8; BLOCK], &[u8; BLOCK]), bytes: [u8; 2]) -> u64 {
+    use std::arch::wasm32::{i8x16_eq, u8x16_bitmask, u8x16_splat, u64x2, v128, v128_and};
+
+    let equal = |[low, high]: &[[u8; 8]; 2], byte: v128| {
+        let bytes = u64x2(u64::from_le_bytes(*low), u64::from_le_bytes(*high));
+        i8x16_eq(bytes, byte)
+    };
+    let [one, other] = bytes.map(|byte| u8x16_splat(byte));
+    let (first, _) = columns.0.as_chunks::<8>();
+    let (second, _) = columns.1.as_chunks::<8>();
+    let pairs = first.as_chunks::<2>().0.iter();
+    let pairs = pairs.zip(second.as_chunks::<2>().0);
+    (0..)
+        .step_by(16)
+        .zip(pairs)
+        .fold(0, |places, (at, (first, second))| {
+            let both = v128_and(equal(first, one), equal(second, other));
+            places | u64::from(u8x16_bitmask(both)) << at
+        })
 }
 
 #[cfg(test)]

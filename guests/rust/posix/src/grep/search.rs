@@ -150,9 +150,13 @@ impl Search {
             let start = memrchr(b'\n', before).map_or(0, |newline| newline + 1);
             let end = memchr(b'\n', behind).map_or(text.len(), |length| before.len() + length);
             state.line += newlines(text.get(counted..start).unwrap_or_default());
-            counted = start;
             self.show(text.get(start..end).unwrap_or_default(), state, console)?;
             at = end + 1;
+            counted = at.min(text.len());
+            if counted == at {
+                // The newline behind the line.
+                state.line += 1;
+            }
         }
         state.line += newlines(text.get(counted..).unwrap_or_default());
         Ok(())
@@ -161,25 +165,54 @@ impl Search {
     /// Writes one line that matched, or what surrounds the match where the whole is too long for
     /// the caller.
     fn show(&mut self, line: &[u8], state: &State<'_>, console: &mut Console) -> Result<(), End> {
-        let mut head = Vec::with_capacity(state.prefix.len() + 24);
-        if !state.prefix.is_empty() {
-            head.extend_from_slice(state.prefix);
-            head.push(b':');
-        }
-        head.extend_from_slice(state.line.to_string().as_bytes());
-        head.push(b':');
-        let length = count(&head) + count(line) + 1;
-        console.write(&head)?;
+        let behind_prefix: &[u8] = if state.prefix.is_empty() { b"" } else { b":" };
+        let digits = Digits::of(state.line);
+        let head = [state.prefix, behind_prefix, digits.bytes(), b":"];
+        let head_length: u64 = head.iter().map(|piece| count(piece)).sum();
+        let length = head_length + count(line) + 1;
         match console.bound() {
             Some(bound) if length > bound => {
+                console.pieces(&head)?;
                 let left = console.left().unwrap_or(bound).saturating_sub(1);
                 let room = usize::try_from(left).unwrap_or(usize::MAX);
                 let found = self.pattern.find(line).unwrap_or(0..0);
-                console.write(&excerpt::around(line, found, room))?;
+                console.pieces(&[&excerpt::around(line, found, room), b"\n"])
             }
-            _ => console.write(line)?,
+            _ => console.pieces(&[
+                state.prefix,
+                behind_prefix,
+                digits.bytes(),
+                b":",
+                line,
+                b"\n",
+            ]),
         }
-        console.write(b"\n")
+    }
+}
+
+/// A number as it is written; there is one before every line.
+struct Digits {
+    bytes: [u8; 20],
+    start: usize,
+}
+
+impl Digits {
+    fn of(mut number: u64) -> Self {
+        let mut bytes = [b'0'; 20];
+        let mut start = bytes.len();
+        for (at, byte) in bytes.iter_mut().enumerate().rev() {
+            *byte += u8::try_from(number % 10).unwrap_or_default();
+            start = at;
+            number /= 10;
+            if number == 0 {
+                break;
+            }
+        }
+        Self { bytes, start }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        self.bytes.get(self.start..).unwrap_or_default()
     }
 }
 
@@ -194,6 +227,18 @@ fn end_lines_at_nul(bytes: &mut [u8]) {
     for byte in bytes {
         if *byte == 0 {
             *byte = b'\n';
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_is_written_with_all_its_digits() {
+        for number in [0, 1, 9, 10, 99, 100, 1_234_567_890, u64::MAX] {
+            assert_eq!(Digits::of(number).bytes(), number.to_string().as_bytes());
         }
     }
 }

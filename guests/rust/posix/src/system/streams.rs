@@ -81,7 +81,10 @@ impl Output {
         while !bytes.is_empty() {
             let room = self.0.check_write().map_err(|error| from_stream(&error))?;
             if room == 0 {
-                self.0.subscribe().block();
+                // Waits too until there is room, and no pollable has to be imported for it.
+                self.0
+                    .blocking_flush()
+                    .map_err(|error| from_stream(&error))?;
                 continue;
             }
             let length = usize::try_from(room).unwrap_or(usize::MAX);
@@ -103,7 +106,8 @@ fn from_stream(error: &StreamError) -> io::Error {
         StreamError::Closed => ErrorKind::BrokenPipe.into(),
         StreamError::LastOperationFailed(error) => match filesystem_error_code(error) {
             Some(code) => from_code(code),
-            None => io::Error::other(error.to_debug_string()),
+            // Only what is written fails without such a code, and then nobody is left to be told.
+            None => io::Error::other("Input/output error"),
         },
     }
 }
