@@ -6,6 +6,7 @@ mod faults;
 mod links;
 mod names;
 mod options;
+mod own;
 mod searches;
 mod sizes;
 mod walks;

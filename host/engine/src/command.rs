@@ -1,5 +1,5 @@
 //! Running a command for a plugin (SPEC S4): in an instance of a WASI command component on the same
-//! thread, or by the sandbox's native executor.
+//! thread, by the sandbox's native executor, or by the embedder's own.
 //!
 //! The command runs within its caller: it can read what the caller can read and nothing else, its
 //! time is the caller's, and its memory is what the caller has left. Deliberately absent: resolving
@@ -11,7 +11,9 @@ use std::sync::Arc;
 
 use tidegate_contract::failure::host_failure;
 use tidegate_contract::{CallError, Failure};
-use tidegate_sandbox::command::{CommandOutput, CommandRun, NativeCommands, Surroundings};
+use tidegate_sandbox::command::{
+    CommandExecutor, CommandOutput, CommandRun, NativeCommands, Surroundings,
+};
 use tidegate_sandbox::denial::{Denial, Kind};
 use tidegate_sandbox::error::CommandError;
 use tidegate_sandbox::{Access, command};
@@ -34,6 +36,8 @@ pub enum Executor {
     Component(CommandComponent),
     /// Pinned programs of the operator, confined by the kernel.
     Native(Arc<NativeCommands>),
+    /// What the embedder brings: the port that it fills.
+    Own(Arc<dyn CommandExecutor>),
 }
 
 /// A loaded WASI command component: one program that does what its first argument, the command's name,
@@ -61,6 +65,7 @@ impl Executor {
         match self {
             Self::Component(component) => component.0.commands.iter().any(|name| name == command),
             Self::Native(native) => native.has(command),
+            Self::Own(own) => own.has(command),
         }
     }
 
@@ -71,7 +76,7 @@ impl Executor {
                 calls: 0,
                 ..need_of(component.0.pre.component())
             },
-            Self::Native(_) => Need::calls(0),
+            Self::Native(_) | Self::Own(_) => Need::calls(0),
         }
     }
 }
@@ -98,7 +103,11 @@ pub(crate) fn run(
     }
     match executor {
         Executor::Component(component) => in_component(state, &component.0, surroundings, run),
-        Executor::Native(native) => natively(state, native, run),
+        Executor::Native(native) => by_host(state, &**native, run),
+        Executor::Own(own) => {
+            let ended = by_host(state, &**own, run)?;
+            Ok(ended.map(|output| bounded(&output, run)))
+        }
     }
 }
 
@@ -142,9 +151,22 @@ fn in_component(
     }
 }
 
-fn natively(
+/// An output within the bounds of its run, whoever made it.
+fn bounded(output: &CommandOutput, run: &CommandRun) -> CommandOutput {
+    let streams = Streams::new(run.bounds);
+    streams.stdout.keep(&output.stdout);
+    streams.stderr.keep(&output.stderr);
+    let kept = streams.finish(output.exit_code);
+    CommandOutput {
+        stdout_omitted: kept.stdout_omitted.saturating_add(output.stdout_omitted),
+        stderr_omitted: kept.stderr_omitted.saturating_add(output.stderr_omitted),
+        ..kept
+    }
+}
+
+fn by_host(
     state: &mut CallState,
-    native: &NativeCommands,
+    executor: &dyn CommandExecutor,
     run: &CommandRun,
 ) -> wasmtime::Result<Result<CommandOutput, Failure>> {
     let setup = Arc::clone(&state.setup);
@@ -167,7 +189,7 @@ fn natively(
         deadline: watch.deadline().at,
         cancelled: &|| watch.is_cancelled(),
     };
-    match native.run(run, &surroundings) {
+    match executor.run(run, &surroundings) {
         Ok(output) => Ok(Ok(output)),
         Err(CommandError::Deadline) => state.breach_in_command(Breach::Deadline),
         Err(CommandError::Cancelled) => state.breach_in_command(Breach::Cancelled),

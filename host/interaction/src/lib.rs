@@ -68,8 +68,8 @@ pub use tidegate_engine::{
     Executor, Invocation, Parts, Plugin, PluginSource, ProgressSink, Reread, RunOn, WorkEnd,
 };
 pub use tidegate_sandbox::{
-    ArtifactBounds, Artifacts, Handles, Injection, LineSink, Network, Owner, SandboxError, Secret,
-    Shelf, Workspace,
+    ArtifactBounds, Artifacts, CommandError, Handles, Injection, LineSink, Network, Owner,
+    SandboxError, Secret, Shelf, Workspace, command,
 };
 pub use tokio_util::sync::CancellationToken;
 

@@ -29,6 +29,7 @@ use tidegate_contract::Failure;
 use tidegate_contract::failure::host_failure;
 
 use crate::denial::{Denial, Kind};
+use crate::error::CommandError;
 
 pub use bounded::Bounded;
 pub use launcher::Launcher;
@@ -96,6 +97,43 @@ impl fmt::Debug for Surroundings<'_> {
             .field("environment", &self.environment.len())
             .field("deadline", &self.deadline)
             .finish_non_exhaustive()
+    }
+}
+
+/// Something of the host that runs commands: [`NativeCommands`], or what an embedder brings.
+///
+/// It is asked on the thread of the call, which may block, once the command was found granted and its
+/// plugin may read the workspace. Whatever confines the command is its own affair: it keeps to the
+/// folders and variables in [`Surroundings`], changes nothing, and starts nothing twice.
+pub trait CommandExecutor: fmt::Debug + Send + Sync {
+    /// Whether a command of this name is there. A granted name that is not is denied.
+    fn has(&self, command: &str) -> bool;
+
+    /// Runs a command once and waits for its end, at most until the deadline or a cancel. What it gives
+    /// past the bounds of the run is cut by the host and counted as missing.
+    ///
+    /// # Errors
+    ///
+    /// [`CommandError::Deadline`] and [`CommandError::Cancelled`] end the call with these; the plugin
+    /// is told of any other. A nonzero exit code is an output.
+    fn run(
+        &self,
+        run: &CommandRun,
+        around: &Surroundings<'_>,
+    ) -> Result<CommandOutput, CommandError>;
+}
+
+impl CommandExecutor for NativeCommands {
+    fn has(&self, command: &str) -> bool {
+        Self::has(self, command)
+    }
+
+    fn run(
+        &self,
+        run: &CommandRun,
+        around: &Surroundings<'_>,
+    ) -> Result<CommandOutput, CommandError> {
+        Self::run(self, run, around)
     }
 }
 
