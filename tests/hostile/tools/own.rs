@@ -38,10 +38,8 @@ impl CommandExecutor for Own {
 fn over(fixture: &Fixture, answer: Answer) -> (Runtime, Arc<Own>) {
     let asked = AtomicU32::new(0);
     let own = Arc::new(Own { answer, asked });
-    (
-        fixture.tools_over(Executor::Own(Arc::clone(&own) as _)),
-        own,
-    )
+    let port: Arc<dyn CommandExecutor> = Arc::<Own>::clone(&own);
+    (fixture.tools_over(Executor::Own(port)), own)
 }
 
 #[test]
