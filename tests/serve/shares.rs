@@ -34,6 +34,10 @@ fn x7_an_address_has_its_share_of_the_connections() {
     assert!(over.is_over());
     let [first, mut second] = open;
     second.send(&Request::get("/healthz")).is(200, "");
+    let token = service.token();
+    let counts = second.send(&Request::get("/metrics").bearer(&token)).text();
+    let refused = "tidegate_http_connections_refused_total 1";
+    assert!(counts.lines().any(|line| line == refused), "{counts}");
     drop(first);
     // As soon as the service has seen its end.
     let is_taken = || {

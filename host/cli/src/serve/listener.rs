@@ -45,6 +45,7 @@ pub(super) async fn serve(listener: TcpListener, door: Arc<Door>) {
             Some((stream, peer, place)) => {
                 let peer = Peer::of(peer.ip());
                 let Some(share) = shares.take(&peer.0) else {
+                    door.metrics.over_share();
                     refuse(&stream);
                     continue;
                 };

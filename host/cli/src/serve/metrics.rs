@@ -16,6 +16,8 @@ pub(super) struct Metrics {
     answers: Mutex<BTreeMap<(&'static str, &'static str, u16), u64>>,
     /// Connections that are open.
     connections: AtomicU64,
+    /// Connections that were not taken: their address has all that it may have.
+    over_share: AtomicU64,
 }
 
 impl Metrics {
@@ -33,13 +35,22 @@ impl Metrics {
         Connected(self)
     }
 
+    /// Counts a connection that its address has no share for.
+    pub(super) fn over_share(&self) {
+        self.over_share.fetch_add(1, Ordering::Relaxed);
+    }
+
     /// All of it as text.
     pub(super) fn text(&self) -> String {
         let connections = self.connections.load(Ordering::Relaxed);
+        let over_share = self.over_share.load(Ordering::Relaxed);
         let mut text = format!(
             "# HELP tidegate_http_connections Connections that are open.\n\
              # TYPE tidegate_http_connections gauge\n\
              tidegate_http_connections {connections}\n\
+             # HELP tidegate_http_connections_refused_total Connections over the share of their address.\n\
+             # TYPE tidegate_http_connections_refused_total counter\n\
+             tidegate_http_connections_refused_total {over_share}\n\
              # HELP tidegate_http_answers_total Answers by method, route and status.\n\
              # TYPE tidegate_http_answers_total counter\n"
         );
@@ -88,6 +99,7 @@ mod tests {
         let metrics = Metrics::default();
         let _open = metrics.connected();
         drop(metrics.connected());
+        metrics.over_share();
         let made_up = Method::from_bytes(b"CAP_TEST123").unwrap();
         metrics.answered(&Method::GET, "/healthz", StatusCode::OK);
         metrics.answered(&Method::GET, "/healthz", StatusCode::OK);
@@ -95,6 +107,7 @@ mod tests {
         let text = metrics.text();
         for line in [
             "tidegate_http_connections 1",
+            "tidegate_http_connections_refused_total 1",
             "tidegate_http_answers_total{method=\"GET\",route=\"/healthz\",status=\"200\"} 2",
             "tidegate_http_answers_total{method=\"other\",route=\"none\",status=\"404\"} 1",
         ] {
