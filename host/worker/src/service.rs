@@ -6,6 +6,7 @@
 mod files;
 mod inside;
 mod runs;
+mod submit;
 mod waiting;
 
 use std::collections::HashMap;
@@ -14,22 +15,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use cap_std::fs::Dir;
 
-use crate::attempt::{Admitted, SubmitDigest};
 use crate::content::{self, Conditions, Served};
 use crate::error::WorkerError;
 use crate::file_body;
-use crate::fold;
 use crate::part::PartName;
 use crate::payload::{Payload, Pointer};
 use crate::projection::CheckPolicy;
 use crate::step::StepKey;
-use crate::store::{
-    Access, Admission, Attempt, Output, Reading, Staged, Store, Submission, sha256_hex,
-};
+use crate::store::{Access, Admission, Attempt, Output, Staged, Store, sha256_hex};
 use crate::token::{Credential, Throttle, Verb};
-use crate::verdict::{Ending, VERDICT_PART};
 
 pub use runs::{Dispatch, Dispatched, Outcome};
+pub use submit::Submit;
 pub(crate) use waiting::Waiting;
 
 /// The largest body of a part or a submit where nobody says: 2 MiB.
@@ -43,7 +40,7 @@ pub struct Service {
     /// What was last written of each run.
     written: Mutex<HashMap<String, Arc<Mutex<Written>>>>,
     throttle: Mutex<Throttle>,
-    waiting: Waiting,
+    waiting: Arc<Waiting>,
     body_bytes: usize,
 }
 
@@ -79,17 +76,6 @@ impl fmt::Debug for Caller<'_> {
     }
 }
 
-/// A final body with what the request says beside it.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Submit<'a> {
-    /// The body, as it was sent.
-    pub body: &'a [u8],
-    /// The value of `ok`.
-    pub ok: Option<&'a str>,
-    /// The value of `verdict`.
-    pub verdict: Option<&'a str>,
-}
-
 /// A part or a submit was taken (204).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Accepted {
@@ -106,7 +92,7 @@ impl Service {
             roots: Mutex::default(),
             written: Mutex::default(),
             throttle: Mutex::default(),
-            waiting: Waiting::default(),
+            waiting: Arc::default(),
             body_bytes,
         }
     }
@@ -228,76 +214,6 @@ impl Service {
                 reason: unfit.to_string(),
             }),
         }
-    }
-
-    /// Completes the attempt. It answers once the submit is durable and its files are in place; the
-    /// same submit again is answered alike.
-    ///
-    /// # Errors
-    ///
-    /// As [`artifact`](Self::artifact), `InvalidRequest`, `SubmitConflict`, and `NotJson`. All but
-    /// `ProjectionRefused` and `Store` leave the attempt as it was.
-    pub fn submit(&self, caller: Caller<'_>, submit: Submit<'_>) -> Result<Accepted, WorkerError> {
-        let (access, admission) = self.enter(caller)?;
-        let Admission { standing, attempt } = &admission;
-        let ending = match Ending::of_request(submit.ok, submit.verdict) {
-            Ok(ending) => ending,
-            Err(error) => {
-                // Whoever may not submit at all is told that first.
-                standing.admit(Verb::Submit, caller.now_ms)?;
-                return Err(error);
-            }
-        };
-        let sent = SubmitDigest::of(submit.body, ending);
-        let mut warnings = Vec::new();
-        let mut admitted = standing.admit_submit(sent, caller.now_ms)?;
-        let settling = self.waiting.settle(attempt.id, &attempt.run.id);
-        if admitted == Admitted::First {
-            let body = self.text(attempt, submit.body)?;
-            warnings.extend(self.check_body(attempt, ending, &body)?);
-            let submission = Submission {
-                body,
-                ending,
-                digest: sent,
-                reading: Reading::Ordered,
-            };
-            // The same submit may have come in between: the store's word counts.
-            admitted = self.store.submit(access, caller.now_ms, &submission)?;
-        }
-        if let Some(reason) = self.project(attempt, ending.state())? {
-            warnings.extend(self.lacking(attempt, admitted, &reason)?);
-        }
-        drop(settling);
-        Ok(Accepted { warnings })
-    }
-
-    /// Whether a body can complete the attempt; answers what its operator should know.
-    fn check_body(
-        &self,
-        attempt: &Attempt,
-        ending: Ending,
-        body: &str,
-    ) -> Result<Option<String>, WorkerError> {
-        self.check_contract(attempt, ending, body)?;
-        let folded = fold::read_body(&attempt.agent, &attempt.order.submit_format, body)?;
-        Ok(folded.warning)
-    }
-
-    fn check_contract(
-        &self,
-        attempt: &Attempt,
-        ending: Ending,
-        body: &str,
-    ) -> Result<(), WorkerError> {
-        let Some(contract) = &attempt.order.contract else {
-            return Ok(());
-        };
-        let parts = self.store.parts(attempt.id)?;
-        let verdict = parts
-            .iter()
-            .find(|part| part.name.as_str() == VERDICT_PART)
-            .map(|part| part.text.as_str());
-        contract.check_submit(ending, body, verdict)
     }
 
     /// Looks a credential up, or counts that it was not found.

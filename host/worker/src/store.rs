@@ -267,7 +267,8 @@ pub struct Output {
     pub has_file: bool,
 }
 
-/// Keeps runs and attempts. Each call blocks its thread until the answer is durable.
+/// Keeps runs and attempts. Each call blocks its thread until the answer is durable, but
+/// where it says otherwise.
 pub trait Store: Send + Sync {
     /// Keeps a run.
     ///
@@ -306,6 +307,14 @@ pub trait Store: Send + Sync {
     /// The store failed.
     fn look_up(&self, access: Access) -> Result<Option<Admission>, StoreError>;
 
+    /// The same for whoever must not block its thread: `None` where there is none too, or where it
+    /// would have to wait.
+    ///
+    /// # Errors
+    ///
+    /// The store failed.
+    fn glance(&self, access: Access) -> Result<Option<Admission>, StoreError>;
+
     /// The attempt that is meant with what its run has left, for whoever must not block its thread:
     /// `None` where there is none, or where it would take longer than a look-up does.
     ///
@@ -341,6 +350,16 @@ pub trait Store: Send + Sync {
         now_ms: u64,
         submission: &Submission,
     ) -> Result<Admitted, WorkerError>;
+
+    /// The same for a task that has nothing else to do meanwhile; `done` is told once the answer is
+    /// durable, whether or not the task still waits for it. The runtime's other tasks go on.
+    fn submit_here(
+        &self,
+        access: Access,
+        now_ms: u64,
+        submission: Submission,
+        done: Box<dyn FnOnce(Result<Admitted, WorkerError>) + Send>,
+    );
 
     /// Closes an attempt as failed, with the reason: an open one, or one whose submit could not be
     /// projected under a strict policy. What its flow has taken already stays as it is.

@@ -108,16 +108,21 @@ impl Door {
         &self,
         work: impl FnOnce() -> Result<T, WorkerError> + Send + 'static,
     ) -> Result<T, Refused> {
-        let done = tokio::task::spawn_blocking(work);
+        match self.within(tokio::task::spawn_blocking(work)).await? {
+            Ok(answer) => Ok(answer?),
+            Err(_panicked) => Err(Refused::fault("the request was not finished")),
+        }
+    }
+
+    /// Waits for at most the time of a request.
+    pub(super) async fn within<T>(&self, work: impl Future<Output = T>) -> Result<T, Refused> {
         let within = Duration::from_millis(self.limits.request_ms);
-        match tokio::time::timeout(within, done).await {
-            Ok(Ok(answer)) => Ok(answer?),
-            Ok(Err(_panicked)) => Err(Refused::fault("the request was not finished")),
-            Err(_late) => Err(Refused::unavailable(
+        tokio::time::timeout(within, work).await.map_err(|_late| {
+            Refused::unavailable(
                 "REQUEST_LATE",
                 "the request takes too long; what it asked for may still be done",
-            )),
-        }
+            )
+        })
     }
 
     /// Counts and logs an answer: by the route's pattern, never by what was asked for.

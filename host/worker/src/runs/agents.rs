@@ -86,12 +86,12 @@ impl Dispatcher {
                     return Ok(None);
                 }
             };
-            let newest = self.shared.store.attempt_at(&self.run, place)?;
-            match (outcome, newest) {
-                (Outcome::Closed(State::Superseded), Some(newest)) if newest.id != attempt => {
-                    attempt = newest.id;
-                }
-                (outcome, _) => return Ok(Some(outcome)),
+            if outcome != Outcome::Closed(State::Superseded) {
+                return Ok(Some(outcome));
+            }
+            match self.shared.store.attempt_at(&self.run, place)? {
+                Some(newest) if newest.id != attempt => attempt = newest.id,
+                _ => return Ok(Some(outcome)),
             }
         }
     }

@@ -4,7 +4,7 @@
 //! it is settling, and nobody is told of it.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tidegate_contract::Tenant;
 use tokio::sync::watch;
@@ -29,11 +29,11 @@ pub(crate) struct Waiting {
 
 impl Waiting {
     /// An attempt settles until the answer is dropped.
-    pub(super) fn settle(&self, attempt: AttemptId, run: &str) -> Settling<'_> {
+    pub(super) fn settle(self: &Arc<Self>, attempt: AttemptId, run: &str) -> Settling {
         let mut settling = self.settling.lock().unwrap_or_else(PoisonError::into_inner);
         *settling.entry(attempt).or_default() += 1;
         Settling {
-            waiting: self,
+            waiting: Arc::clone(self),
             attempt,
             run: run.to_owned(),
         }
@@ -53,15 +53,15 @@ impl Waiting {
 
 /// An attempt that settles.
 #[derive(Debug)]
-pub(super) struct Settling<'a> {
-    waiting: &'a Waiting,
+pub(super) struct Settling {
+    waiting: Arc<Waiting>,
     attempt: AttemptId,
     run: String,
 }
 
-impl Drop for Settling<'_> {
+impl Drop for Settling {
     fn drop(&mut self) {
-        let waiting = self.waiting;
+        let waiting = &self.waiting;
         let mut settling = waiting
             .settling
             .lock()

@@ -1,5 +1,5 @@
-//! The store over `SQLite`: a log that is written ahead and synced at every commit, one thread that
-//! writes, a few connections that read.
+//! The store over `SQLite`: a log that is written ahead and synced at every commit, one connection
+//! that writes, a few that read.
 //!
 //! The database is opened by path, inside a folder that is this user's alone: `SQLite` makes files
 //! beside it and takes no handle. Deliberately absent: a second process on the same folder.
@@ -147,6 +147,11 @@ impl Store for SqliteStore {
         self.read(|connection| reads::look_up(connection, access))
     }
 
+    fn glance(&self, access: Access) -> Result<Option<Admission>, StoreError> {
+        let free = self.free_reader();
+        free.map_or(Ok(None), |reader| reads::look_up(&reader, access))
+    }
+
     fn look_up_at_once(
         &self,
         access: Access,
@@ -176,10 +181,20 @@ impl Store for SqliteStore {
         submission: &Submission,
     ) -> Result<Admitted, WorkerError> {
         let submission = submission.clone();
-        self.writer.write(move |connection| {
-            let admission = writes::admitted(connection, access)?;
-            writes::submit(connection, &admission, now_ms, &submission)
-        })
+        self.writer
+            .write(move |connection| writes::submit(connection, access, now_ms, &submission))
+    }
+
+    fn submit_here(
+        &self,
+        access: Access,
+        now_ms: u64,
+        submission: Submission,
+        done: Box<dyn FnOnce(Result<Admitted, WorkerError>) + Send>,
+    ) {
+        let submit =
+            move |connection: &Connection| writes::submit(connection, access, now_ms, &submission);
+        self.writer.write_here(submit, done);
     }
 
     fn fail(&self, attempt: AttemptId, failure: &Failure) -> Result<(), StoreError> {

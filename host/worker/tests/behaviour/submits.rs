@@ -1,6 +1,10 @@
 //! What completes an attempt, what is refused, and what the step's value is then.
 
+use std::future::{Future as _, poll_fn};
+use std::pin::pin;
+use std::task::Poll;
 use std::thread;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tidegate_contract::json as strict_json;
@@ -11,6 +15,7 @@ use tidegate_worker::service::{BODY_BYTES, Dispatch, Outcome, Submit};
 use tidegate_worker::store::{Launch, Order};
 use tidegate_worker::token::LIFETIME_MS;
 use tidegate_worker::verdict::{Channel, Contract};
+use tokio::time::timeout;
 
 use crate::fixture::{House, NOW, caller, code, run, step};
 
@@ -339,4 +344,34 @@ fn i10_a_damaged_row_is_the_hosts_fault_and_no_guess() {
         );
         assert_eq!(code(house.submit(&at, "x")), "HOST_FAULT", "{damage}");
     }
+}
+
+#[tokio::test]
+async fn i10_a_submit_that_nobody_waits_for_any_more_is_kept_and_its_flow_told() {
+    let house = House::new();
+    let service = &house.service;
+    let submit = |body| Submit {
+        body,
+        ..Submit::default()
+    };
+    let with_files = house.dispatch("plan");
+    let answer = service.submit_here(caller(&with_files), submit(b"x"));
+    assert!(answer.await.is_none(), "files would block the task");
+    assert_eq!(house.outcome(&with_files), Outcome::Open);
+
+    service
+        .launch(&run("R-2", Launch::default()), None)
+        .unwrap();
+    let at = house.dispatch_in("R-2", "plan", Order::default());
+    {
+        let mut left = pin!(service.submit_here(caller(&at), submit(b"x")));
+        poll_fn(|context| Poll::Ready(drop(left.as_mut().poll(context)))).await;
+    }
+    let told = timeout(Duration::from_mins(1), service.settled(at.attempt)).await;
+    let outcome = told.unwrap().unwrap();
+    assert!(matches!(outcome, Outcome::Passed(_)), "{outcome:?}");
+    let again = service.submit_here(caller(&at), submit(b"x")).await;
+    assert!(matches!(again, Some(Ok(_))), "{again:?}");
+    let other = service.submit_here(caller(&at), submit(b"y")).await;
+    assert_eq!(code(other.unwrap()), "SUBMIT_CONFLICT");
 }

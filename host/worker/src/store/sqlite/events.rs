@@ -22,18 +22,19 @@ pub(super) fn record(
     if let Value::Object(data) = &mut data {
         data.insert("at_ms".to_owned(), ambient::now_ms().into());
     }
+    let newest = "SELECT coalesce(max(id), 0) FROM events WHERE run = ?1";
+    let id = statements::row(connection, newest, [run], |row| row.get::<_, i64>(0))?;
+    let id = id.saturating_add(1);
     statements::execute(
         connection,
-        "INSERT INTO events (run, id, kind, data)
-         SELECT ?1, coalesce(max(id), 0) + 1, ?2, ?3 FROM events WHERE run = ?1",
-        params![run, kind, data.to_string()],
+        "INSERT INTO events (run, id, kind, data) VALUES (?1, ?2, ?3, ?4)",
+        params![run, id, kind, data.to_string()],
     )?;
-    statements::execute(
-        connection,
-        "DELETE FROM events
-         WHERE run = ?1 AND id <= (SELECT max(id) FROM events WHERE run = ?1) - ?2",
-        params![run, kept(EVENTS)],
-    )?;
+    let last = id.saturating_sub(kept(EVENTS));
+    if last > 0 {
+        let old = "DELETE FROM events WHERE run = ?1 AND id <= ?2";
+        statements::execute(connection, old, params![run, last])?;
+    }
     Ok(())
 }
 

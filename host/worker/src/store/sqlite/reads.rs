@@ -145,10 +145,7 @@ fn by_credential(
          WHERE c.digest = ?1"
     );
     let found = statements::rows(connection, &query, [credential.as_bytes()], |row| {
-        let digest: Vec<u8> = column(row, "digest")?;
-        let digest = CredentialDigest::from_bytes(&digest)
-            .ok_or_else(|| damaged("a credential's digest"))?;
-        Ok((digest, admission_of(row)?))
+        Ok((digest_of(row)?, admission_of(row)?))
     })?;
     // An index compares as it likes; what it found is compared once more in constant time.
     let mut same = found.into_iter().filter(|(digest, _)| digest == credential);
@@ -167,25 +164,97 @@ fn by_id(connection: &Connection, id: AttemptId) -> Result<Option<Admission>, St
 }
 
 fn admission_of(row: &Row<'_>) -> Result<Admission, StoreError> {
+    let attempt = attempt_of(row)?;
+    let submitted = attempt.submission.as_ref().map(|sent| sent.digest);
+    let standing = standing_of(row, (attempt.number, attempt.state, submitted))?;
+    Ok(Admission { standing, attempt })
+}
+
+fn standing_of(
+    row: &Row<'_>,
+    (number, state, submitted): (u32, State, Option<SubmitDigest>),
+) -> Result<Standing, StoreError> {
     let expires: i64 = column(row, "expires_ms")?;
     let newest: u32 = column(row, "newest")?;
-    let attempt = attempt_of(row)?;
-    let standing = Standing {
+    Ok(Standing {
         role: word(row, "role", Role::from_word, "a role")?,
         expires_ms: u64::try_from(expires).unwrap_or(0),
-        bond: if newest == attempt.number {
+        bond: if newest == number {
             Bond::Live
         } else {
             Bond::Severed
         },
-        state: attempt.state,
+        state,
         run: match column::<i64>(row, "ended")? {
             0 => RunState::Open,
             _ => RunState::Ended,
         },
-        submitted: attempt.submission.as_ref().map(|sent| sent.digest),
+        submitted,
+    })
+}
+
+/// How an attempt stands, without what it is to do and what it has left.
+pub(super) struct Stands {
+    pub(super) standing: Standing,
+    pub(super) id: AttemptId,
+    pub(super) run: String,
+    pub(super) step: String,
+    pub(super) number: u32,
+}
+
+/// How the attempt that is meant stands.
+pub(super) fn standing(
+    connection: &Connection,
+    access: Access,
+) -> Result<Option<Stands>, StoreError> {
+    const STANDS: &str = "a.id, a.run, a.step, a.number, a.state, a.submit_digest, r.ended";
+    let mut found = match access {
+        Access::Credential(credential) => {
+            let query = format!(
+                "SELECT {STANDS}, c.digest, c.role, c.expires_ms, {NEWEST}
+                 FROM credentials c JOIN attempts a ON a.id = c.attempt JOIN runs r ON r.id = a.run
+                 WHERE c.digest = ?1"
+            );
+            statements::rows(connection, &query, [credential.as_bytes()], |row| {
+                Ok((Some(digest_of(row)?), stands_of(row)?))
+            })?
+        }
+        Access::Inside(id) => {
+            let query = format!(
+                "SELECT {STANDS}, 'worker' AS role, {} AS expires_ms, {NEWEST}
+                 FROM attempts a JOIN runs r ON r.id = a.run WHERE a.id = ?1",
+                i64::MAX
+            );
+            let of = |row: &Row<'_>| Ok((None, stands_of(row)?));
+            statements::rows(connection, &query, [id.0], of)?
+        }
     };
-    Ok(Admission { standing, attempt })
+    found.retain(|(digest, _)| match (digest, access) {
+        // As in a whole look-up: compared once more in constant time.
+        (Some(found), Access::Credential(meant)) => *found == meant,
+        (found, _) => found.is_none(),
+    });
+    Ok(found.into_iter().next().map(|(_, stands)| stands))
+}
+
+fn stands_of(row: &Row<'_>) -> Result<Stands, StoreError> {
+    let number = column(row, "number")?;
+    let state = word(row, "state", State::from_word, "a state")?;
+    let submitted = column::<Option<Vec<u8>>>(row, "submit_digest")?;
+    let submitted = submitted
+        .map(|bytes| SubmitDigest::from_bytes(&bytes).ok_or_else(|| damaged("a submit's digest")));
+    Ok(Stands {
+        standing: standing_of(row, (number, state, submitted.transpose()?))?,
+        id: AttemptId(column(row, "id")?),
+        run: column(row, "run")?,
+        step: column(row, "step")?,
+        number,
+    })
+}
+
+fn digest_of(row: &Row<'_>) -> Result<CredentialDigest, StoreError> {
+    let digest: Vec<u8> = column(row, "digest")?;
+    CredentialDigest::from_bytes(&digest).ok_or_else(|| damaged("a credential's digest"))
 }
 
 pub(super) fn attempt(connection: &Connection, id: AttemptId) -> Result<Attempt, StoreError> {
@@ -268,11 +337,36 @@ pub(super) fn at_once(
     connection: &Connection,
     access: Access,
 ) -> Result<Option<(Admission, Vec<Output>)>, StoreError> {
-    let transaction = connection.unchecked_transaction()?;
-    let Some(admission) = look_up(&transaction, access)? else {
+    statements::execute(connection, "BEGIN", [])?;
+    let view = View(connection);
+    with_a_few(view.0, access)
+}
+
+/// One view of the database, for several queries; dropping it gives the view back.
+struct View<'a>(&'a Connection);
+
+impl Drop for View<'_> {
+    fn drop(&mut self) {
+        // Unlike what rusqlite has for this, it is compiled once.
+        if let Err(error) = statements::execute(self.0, "COMMIT", []) {
+            tracing::error!("a reader of the store keeps its view: {error}");
+        }
+    }
+}
+
+fn with_a_few(
+    connection: &Connection,
+    access: Access,
+) -> Result<Option<(Admission, Vec<Output>)>, StoreError> {
+    let Some(admission) = look_up(connection, access)? else {
         return Ok(None);
     };
     let run = &admission.attempt.run.id;
+    // Nothing is left of a run in which no attempt is completed.
+    let any = "SELECT EXISTS (SELECT 1 FROM attempts WHERE run = ?1 AND state = 'completed')";
+    if !statements::row(connection, any, [run], |row| row.get::<_, bool>(0))? {
+        return Ok(Some((admission, Vec::new())));
+    }
     let count = "SELECT
         (SELECT count(*) FROM (SELECT 1 FROM attempts
             WHERE run = ?1 AND state = 'completed' LIMIT ?2 + 1)),
@@ -280,12 +374,11 @@ pub(super) fn at_once(
             WHERE a.run = ?1 AND a.state = 'completed' LIMIT ?2 + 1)),
         (SELECT count(*) FROM (SELECT 1 FROM audits WHERE run = ?1 LIMIT ?2 + 1))";
     let counts = |row: &Row<'_>| Ok([row.get(0)?, row.get(1)?, row.get(2)?]);
-    let counts: [u32; 3] = statements::row(&transaction, count, params![run, FEW], counts)?;
-    let left = match counts {
-        [0, ..] => Vec::new(),
-        few if few.iter().all(|count| *count <= FEW) => outputs(&transaction, run)?,
-        _many => return Ok(None),
-    };
+    let counts: [u32; 3] = statements::row(connection, count, params![run, FEW], counts)?;
+    if counts.iter().any(|count| *count > FEW) {
+        return Ok(None);
+    }
+    let left = outputs(connection, run)?;
     Ok(Some((admission, left)))
 }
 

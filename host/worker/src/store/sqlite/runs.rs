@@ -189,8 +189,8 @@ impl SqliteStore {
         &self,
         note: Note,
         done: impl FnOnce(Result<(), StoreError>) + Send + 'static,
-    ) -> Result<(), StoreError> {
-        self.writer.write_later(note.write(), done)
+    ) {
+        self.writer.write_later(note.write(), done);
     }
 
     pub(crate) fn audit(

@@ -1,4 +1,4 @@
-//! Values become rows, inside the transaction of the thread that writes.
+//! Values become rows, inside the transaction of whoever writes.
 
 use rusqlite::{Connection, ToSql, params};
 
@@ -290,18 +290,19 @@ pub(super) fn size(text: &str) -> i64 {
 
 pub(super) fn submit(
     connection: &Connection,
-    admission: &Admission,
+    access: Access,
     now_ms: u64,
     submission: &Submission,
 ) -> Result<Admitted, WorkerError> {
-    let admitted = admission.standing.admit_submit(submission.digest, now_ms)?;
+    let found = reads::standing(connection, access)?.ok_or(WorkerError::Unauthorized)?;
+    let admitted = found.standing.admit_submit(submission.digest, now_ms)?;
     if admitted == Admitted::First {
         statements::execute(
             connection,
             "UPDATE attempts SET state = ?2, ending = ?3, submit_digest = ?4, size_bytes = ?5,
                  sha256 = ?6, body = ?7, reading = ?8 WHERE id = ?1",
             params![
-                admission.attempt.id.0,
+                found.id.0,
                 submission.ending.state().word(),
                 submission.ending.word(),
                 submission.digest.as_bytes(),
@@ -311,10 +312,11 @@ pub(super) fn submit(
                 submission.reading.word(),
             ],
         )?;
-        let more = json!({
+        let data = json!({
+            "step": found.step, "attempt": found.number,
             "verdict": submission.ending.word(), "size_bytes": submission.body.len(),
         });
-        happened(connection, &admission.attempt, "attempt.submitted", more)?;
+        events::record(connection, &found.run, "attempt.submitted", data)?;
     }
     Ok(admitted)
 }
