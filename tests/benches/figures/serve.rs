@@ -98,6 +98,16 @@ fn alone(service: &Service, floor: f64) {
         "durable submit, 1 connection, 99 of 100",
         &us(percentile(&submitted, 99)),
     );
+    // What of both is the service's own, and not the wake-up of a processor that every answer costs.
+    let idle = percentile(&idle, 50);
+    plain(
+        "prompt, as a multiple of an answer that asks for nothing",
+        &format!("{:.2}", percentile(&fetched, 50) / idle),
+    );
+    plain(
+        "durable submit, as a multiple of that answer and the write",
+        &format!("{:.2}", percentile(&submitted, 50) / (idle + floor)),
+    );
 }
 
 /// Many connections, each with attempts of its own, that submit at once.
