@@ -66,7 +66,7 @@ fn becomes_idle() {
     }
 }
 
-/// Work of far more than a second for each of three tools, and a runtime for it.
+/// Work of some hundred milliseconds and more for each of three tools, and a runtime for it.
 fn busy() -> (Fixture, Vec<(&'static str, Value)>) {
     let fixture = commands().limit("memory_bytes", 256 << 20);
     let mut random = Random::new(1);
@@ -122,7 +122,7 @@ fn ex05_a_deadline_ends_commands_that_compute_and_their_threads() {
     let (fixture, work) = busy();
     let tools = fixture.tools();
     goes_on(&tools);
-    let deadline = Duration::from_millis(300);
+    let deadline = Duration::from_millis(100);
     for (tool, arguments) in work {
         let options = InvokeOptions {
             deadline_ms: Some(u64::try_from(deadline.as_millis()).unwrap()),
@@ -159,7 +159,7 @@ fn ex05_a_cancel_ends_commands_that_compute_and_their_threads() {
         // Gives up once the command has computed for some time.
         let before = cpu();
         let giving_up = thread::spawn(move || {
-            while cpu().saturating_sub(before) < Duration::from_millis(200) {
+            while cpu().saturating_sub(before) < Duration::from_millis(80) {
                 thread::sleep(Duration::from_millis(1));
             }
             cancel.cancel();
