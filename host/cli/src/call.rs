@@ -16,7 +16,7 @@ use tidegate_sandbox::ambient;
 use crate::cli::CallArguments;
 use crate::plugins::Host;
 use crate::refusal::{self, Exit, Form};
-use crate::{artifacts, input, interrupt, plugins, print, waiting};
+use crate::{artifacts, input, plugins, print, waiting};
 
 /// Runs the command.
 pub(crate) async fn run(arguments: &CallArguments) -> Exit {
@@ -25,18 +25,14 @@ pub(crate) async fn run(arguments: &CallArguments) -> Exit {
         Ok(call) => call,
         Err(error) => return refusal::usage(&error, form),
     };
-    let host = match plugins::host(&arguments.plugins) {
-        Ok(host) => host,
+    let (host, cancel) = match plugins::started(&arguments.plugins).await {
+        Ok(started) => started,
         Err(error) => return refusal::usage(&error, form),
     };
     let options = InvokeOptions {
-        cancel: interrupt::token(),
+        cancel,
         ..InvokeOptions::default()
     };
-    if let Err(error) = host.take_in_servers(&options.cancel).await {
-        host.close().await;
-        return refusal::usage(&error, form);
-    }
     if arguments.dry_run {
         let exit = rehearse(&host, &call, &options, form);
         host.close().await;

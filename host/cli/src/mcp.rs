@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cli::{McpArguments, PluginArguments};
 use crate::refusal::{self, Exit, Form};
-use crate::{interrupt, plugins, print};
+use crate::{plugins, print};
 use input::Input;
 
 /// Runs the command.
@@ -32,15 +32,10 @@ pub(crate) async fn run(arguments: &McpArguments) -> Exit {
             Err(error) => refusal::usage(&error, Form::Text),
         };
     }
-    let host = match plugins::host(&arguments.plugins) {
-        Ok(host) => host,
+    let (host, cancel) = match plugins::started(&arguments.plugins).await {
+        Ok(started) => started,
         Err(error) => return refusal::usage(&error, Form::Text),
     };
-    let cancel = interrupt::token();
-    if let Err(error) = host.take_in_servers(&cancel).await {
-        host.close().await;
-        return refusal::usage(&error, Form::Text);
-    }
     let served = serve(&host, cancel).await;
     host.close().await;
     match served {

@@ -80,6 +80,7 @@ impl Upstream {
         }
         Ok(())
     }
+
     /// Asks no server any more.
     pub(crate) async fn end(&self) {
         self.following.lock().await.shutdown().await;

@@ -18,6 +18,7 @@ use crate::builtin::{self, BUILTINS};
 use crate::cli::PluginArguments;
 use crate::commands::Commands;
 use crate::config::LimitValues;
+use crate::interrupt;
 use crate::loaded::{self, Loaded};
 use crate::mcp_servers::{Opening, Servers};
 use crate::mcp_tools::Upstream;
@@ -77,7 +78,25 @@ pub(crate) fn host(arguments: &PluginArguments) -> anyhow::Result<Host> {
     host_and_file(arguments).map(|(host, _file)| host)
 }
 
-/// The same, with the config that it came from.
+/// The same, with the tools of the MCP servers that are to be served, and what an interrupt cancels from
+/// when the plugins are loaded on.
+///
+/// # Errors
+///
+/// As [`host`], and as [`Host::take_in_servers`]: what was started for it has ended then.
+pub(crate) async fn started(
+    arguments: &PluginArguments,
+) -> anyhow::Result<(Host, CancellationToken)> {
+    let host = host(arguments)?;
+    let cancel = interrupt::token();
+    if let Err(error) = host.take_in_servers(&cancel).await {
+        host.close().await;
+        return Err(error);
+    }
+    Ok((host, cancel))
+}
+
+/// The same as [`host`], with the config that it came from.
 ///
 /// # Errors
 ///

@@ -17,23 +17,23 @@ use tidegate_contract::json::{self, JsonBounds};
 
 use crate::cli::RunArguments;
 use crate::refusal::{self, Exit, Form};
-use crate::{interrupt, plugins, print, yaml};
+use crate::{plugins, print, yaml};
 
 /// Runs the command.
 pub(crate) async fn run(arguments: &RunArguments) -> Exit {
     let form = Form::of(arguments.json);
-    let (flow, input, host) = match prepare(arguments) {
+    let (flow, input) = match prepare(arguments) {
         Ok(prepared) => prepared,
         Err(error) => return refusal::usage(&error, form),
     };
+    let (host, cancel) = match plugins::started(&arguments.plugins).await {
+        Ok(started) => started,
+        Err(error) => return refusal::usage(&error, form),
+    };
     let options = InvokeOptions {
-        cancel: interrupt::token(),
+        cancel,
         ..InvokeOptions::default()
     };
-    if let Err(error) = host.take_in_servers(&options.cancel).await {
-        host.close().await;
-        return refusal::usage(&error, form);
-    }
     if arguments.dry_run {
         let exit = rehearse(&flow, input, &host, &options, form);
         host.close().await;
@@ -128,7 +128,7 @@ fn first(node: &Node) -> Option<&Step> {
     }
 }
 
-fn prepare(arguments: &RunArguments) -> anyhow::Result<(Flow, JsonObject, plugins::Host)> {
+fn prepare(arguments: &RunArguments) -> anyhow::Result<(Flow, JsonObject)> {
     let flow: Flow = yaml::read(&arguments.flow)?;
     let input = match arguments.input.as_deref() {
         None => JsonObject::new(),
@@ -138,8 +138,7 @@ fn prepare(arguments: &RunArguments) -> anyhow::Result<(Flow, JsonObject, plugin
         },
     };
     check(&flow, &input, &arguments.flow)?;
-    let host = plugins::host(&arguments.plugins)?;
-    Ok((flow, input, host))
+    Ok((flow, input))
 }
 
 /// Checks the flow with its input; a problem is named with the place in the file.

@@ -2,21 +2,17 @@
 
 use crate::cli::ToolsArguments;
 use crate::refusal::{self, Exit, Form};
-use crate::{interrupt, plugins, print};
+use crate::{plugins, print};
 
 /// Runs the command.
 pub(crate) async fn run(arguments: &ToolsArguments) -> Exit {
     let form = Form::of(arguments.json);
-    let host = match plugins::host(&arguments.plugins) {
-        Ok(host) => host,
+    let host = match plugins::started(&arguments.plugins).await {
+        Ok((host, _cancel)) => host,
         Err(error) => return refusal::usage(&error, form),
     };
-    let taken_in = host.take_in_servers(&interrupt::token()).await;
     let tools = host.runtime.tools();
     host.close().await;
-    if let Err(error) = taken_in {
-        return refusal::usage(&error, form);
-    }
     if arguments.json {
         print::json(&tools);
         return Exit::Success;

@@ -3,8 +3,7 @@
 //!
 //! A server may change its tools while it runs; [`Served::follow`] keeps up with it.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -167,10 +166,9 @@ impl Served {
                 }
                 stays
             });
-        let registered: BTreeSet<String> = self.registered.keys().cloned().collect();
         let mut taken = None;
         for (own_name, definition) in wanted {
-            if registered.contains(&own_name) {
+            if self.registered.contains_key(&own_name) {
                 continue;
             }
             let tool = self.tool(&own_name, definition.clone());
