@@ -1,7 +1,7 @@
 //! The server in process: a tool whose code panics, callers told by the transport, the service that a
 //! door mounts (CASES MC11).
 
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 
 use bytes::Bytes;
 use http::Request;
@@ -12,10 +12,14 @@ use tidegate::{
 };
 use tidegate_contract::grant::{Grant, parse_allow};
 use tidegate_contract::{CallError, ToolCall, ToolDefinition, ToolName, ToolOutcome};
-use tidegate_mcp::{HttpSettings, LineOutput, McpHttpService, McpServer, ServerSettings};
-use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tidegate_mcp::{
+    HttpSettings, LineInput, LineOutput, McpHttpService, McpServer, ServerSettings,
+};
+use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::net::UnixStream;
 use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
+use tokio::task::JoinHandle;
 
 /// Panics when it is told to; else says whose call it was.
 struct Fragile(ToolDefinition);
@@ -37,19 +41,48 @@ impl Tool for Fragile {
     }
 }
 
+/// Waits until it was opened so many times.
+struct Door(ToolDefinition, Semaphore);
+
+impl Tool for Door {
+    fn definition(&self) -> &ToolDefinition {
+        &self.0
+    }
+
+    fn execute<'a>(
+        &'a self,
+        call: &'a ToolCall,
+        _context: &'a CallContext,
+    ) -> BoxFuture<'a, Result<ToolOutcome, CallError>> {
+        Box::pin(async move {
+            let arguments: Value = serde_json::from_str(call.arguments.text()).unwrap();
+            match arguments["open"].as_u64() {
+                Some(times) => self.1.add_permits(usize::try_from(times).unwrap()),
+                None => self.1.acquire().await.unwrap().forget(),
+            }
+            Ok(ToolOutcome::text("through"))
+        })
+    }
+}
+
+fn definition(name: &str) -> ToolDefinition {
+    ToolDefinition {
+        name: ToolName::new(name).unwrap(),
+        description: None,
+        input_schema: serde_json::from_str("{}").unwrap(),
+        output_schema: None,
+        effects: vec![],
+        requires_approval: false,
+    }
+}
+
 fn server() -> McpServer {
     let tools = ToolRegistry::new();
     for name in ["fragile", "other"] {
-        let definition = ToolDefinition {
-            name: ToolName::new(name).unwrap(),
-            description: None,
-            input_schema: serde_json::from_str("{}").unwrap(),
-            output_schema: None,
-            effects: vec![],
-            requires_approval: false,
-        };
-        drop(tools.register(Fragile(definition)).unwrap());
+        drop(tools.register(Fragile(definition(name))).unwrap());
     }
+    let door = Door(definition("door"), Semaphore::new(0));
+    drop(tools.register(door).unwrap());
     let mut sandbox = Grant::default();
     parse_allow("tool=*", &mut sandbox).unwrap();
     let runtime = Runtime::new(RuntimeOptions {
@@ -64,6 +97,15 @@ fn server() -> McpServer {
     )
 }
 
+/// Read by a thread of the server's.
+struct Input(io::PipeReader);
+
+impl LineInput for Input {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.read(buffer)
+    }
+}
+
 /// Written by a thread of the server's.
 struct Output(std::os::unix::net::UnixStream);
 
@@ -73,50 +115,121 @@ impl LineOutput for Output {
     }
 }
 
+/// A client on a connection to a server.
+struct Connected {
+    writing: io::PipeWriter,
+    answers: tokio::io::Lines<BufReader<UnixStream>>,
+    serving: JoinHandle<Result<(), String>>,
+}
+
+impl Connected {
+    /// Connects, and shakes hands.
+    async fn to(server: McpServer) -> Self {
+        let (input, writing) = io::pipe().unwrap();
+        let (output, reading) = std::os::unix::net::UnixStream::pair().unwrap();
+        let serving = tokio::spawn(async move {
+            server
+                .serve_lines(Input(input), Output(output), CancellationToken::new())
+                .await
+        });
+        reading.set_nonblocking(true).unwrap();
+        let reading = UnixStream::from_std(reading).unwrap();
+        let mut connected = Self {
+            writing,
+            answers: BufReader::new(reading).lines(),
+            serving,
+        };
+        connected.send(
+            &json!({"jsonrpc": "2.0", "id": "hello", "method": "initialize", "params": {
+            "protocolVersion": "2025-11-25", "capabilities": {},
+            "clientInfo": {"name": "t", "version": "1"}}}),
+        );
+        assert_eq!(connected.answer().await["id"], "hello");
+        connected.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        connected
+    }
+
+    fn send(&mut self, message: &Value) {
+        writeln!(self.writing, "{message}").unwrap();
+    }
+
+    fn call(&mut self, id: u64, tool: &str, arguments: &Value) {
+        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/call",
+                          "params": {"name": tool, "arguments": arguments}}));
+    }
+
+    async fn answer(&mut self) -> Value {
+        let answer = self.answers.next_line().await.unwrap().unwrap();
+        serde_json::from_str(&answer).unwrap()
+    }
+
+    async fn end(self) {
+        drop(self.writing);
+        assert_eq!(self.serving.await.unwrap(), Ok(()));
+    }
+}
+
 #[tokio::test]
 async fn m5_a_panic_on_the_path_of_a_call_is_answered() {
-    let (mut writing, input) = tokio::io::duplex(1 << 16);
-    let (output, reading) = std::os::unix::net::UnixStream::pair().unwrap();
-    let server = server();
-    let serving = tokio::spawn(async move {
-        server
-            .serve_lines(input, Output(output), CancellationToken::new())
-            .await
-    });
-    reading.set_nonblocking(true).unwrap();
-    let reading = UnixStream::from_std(reading).unwrap();
-    let mut answers = BufReader::new(reading).lines();
-    let initialize = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
-        "protocolVersion": "2025-11-25", "capabilities": {},
-        "clientInfo": {"name": "t", "version": "1"}}});
-    let call = |id: u64, arguments: Value| {
-        json!({"jsonrpc": "2.0", "id": id, "method": "tools/call",
-               "params": {"name": "fragile", "arguments": arguments}})
-    };
-    for message in [
-        initialize,
-        call(1, json!({"panic": true})),
-        call(2, json!({})),
-    ] {
-        writing
-            .write_all(format!("{message}\n").as_bytes())
-            .await
-            .unwrap();
-        let answer = answers.next_line().await.unwrap().unwrap();
-        let answer: Value = serde_json::from_str(&answer).unwrap();
-        assert_eq!(answer["id"], message["id"], "{answer}");
-        let said = &answer["result"]["content"][0]["text"];
-        match message["id"].as_u64() {
-            Some(1) => {
-                assert_eq!(answer["result"]["isError"], true, "{answer}");
-                assert!(said.as_str().unwrap().starts_with("HOST_FAULT"), "{answer}");
-            }
-            Some(2) => assert_eq!(said, "default"),
-            _ => {}
-        }
+    let mut client = Connected::to(server()).await;
+    for _ in 0..20 {
+        client.call(1, "fragile", &json!({"panic": true}));
+        let answer = client.answer().await;
+        assert_eq!(answer["id"], 1);
+        assert_eq!(answer["result"]["isError"], true, "{answer}");
+        let said = answer["result"]["content"][0]["text"].as_str().unwrap();
+        assert!(said.starts_with("HOST_FAULT"), "{answer}");
+        client.call(2, "fragile", &json!({}));
+        let answer = client.answer().await;
+        assert_eq!(answer["id"], 2);
+        assert_eq!(answer["result"]["content"][0]["text"], "default");
     }
-    writing.shutdown().await.unwrap();
-    assert_eq!(serving.await.unwrap(), Ok(()));
+    client.end().await;
+}
+
+#[tokio::test]
+async fn m5_calls_that_wait_hold_up_no_other() {
+    // More than there are threads for a client.
+    const WAITING: u64 = 20;
+    let mut client = Connected::to(server()).await;
+    for id in 0..WAITING {
+        client.call(id, "door", &json!({"wait": true}));
+    }
+    client.call(WAITING, "other", &json!({}));
+    assert_eq!(client.answer().await["id"], WAITING);
+    client.call(WAITING + 1, "door", &json!({"open": WAITING}));
+    let mut answered = Vec::new();
+    for _ in 0..=WAITING {
+        answered.extend(client.answer().await["id"].as_u64());
+    }
+    answered.sort_unstable();
+    let expected: Vec<u64> = (0..WAITING).chain([WAITING + 1]).collect();
+    assert_eq!(answered, expected);
+    client.end().await;
+}
+
+#[tokio::test]
+async fn m5_a_cancelled_call_has_no_answer_and_its_id_is_free_again() {
+    let mut client = Connected::to(server()).await;
+    for round in 0..20 {
+        client.call(7, "door", &json!({"wait": true}));
+        // Some calls are still to be started when they are cancelled.
+        if round % 2 == 0 {
+            tokio::time::sleep(std::time::Duration::from_millis(3)).await;
+        }
+        client.send(
+            &json!({"jsonrpc": "2.0", "method": "notifications/cancelled",
+                            "params": {"requestId": 7}}),
+        );
+        client.call(7, "other", &json!({}));
+        let answer = client.answer().await;
+        assert_eq!(answer["id"], 7);
+        assert_eq!(
+            answer["result"]["content"][0]["text"], "default",
+            "{answer}"
+        );
+    }
+    client.end().await;
 }
 
 /// One request to the service: its status and its body.
@@ -161,7 +274,7 @@ async fn mc11_another_host_or_origin_is_refused_before_a_tool_runs() {
         let (answered, body) = post(&service, &headers, LIST).await;
         assert_eq!(answered, status, "{host} {origin:?}: {body}");
         let listed = body["result"]["tools"].as_array().map(Vec::len);
-        assert_eq!(listed, (status == 200).then_some(2), "{body}");
+        assert_eq!(listed, (status == 200).then_some(3), "{body}");
     }
 }
 

@@ -3,23 +3,21 @@
 //! Standard output carries messages and nothing else: what anything prints there goes to standard
 //! error.
 
-mod input;
-
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::Path;
+use std::time::Duration;
 
 use serde_json::json;
-use tidegate_mcp::{LineOutput, McpServer, ServerSettings};
+use tidegate_mcp::{LineInput, LineOutput, McpServer, ServerSettings};
 use tidegate_sandbox::ambient;
-use tidegate_sandbox::ambient::streams;
+use tidegate_sandbox::ambient::streams::{self, Stdin};
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::{McpArguments, PluginArguments};
 use crate::refusal::{self, Exit, Form};
 use crate::{plugins, print};
-use input::Input;
 
 /// Runs the command.
 pub(crate) async fn run(arguments: &McpArguments) -> Exit {
@@ -51,12 +49,26 @@ async fn serve(host: &plugins::Host, cancel: CancellationToken) -> Result<(), St
     let output = streams::take_stdout().map_err(|error| format!("standard output: {error}"))?;
     let settings = ServerSettings::default();
     let server = McpServer::new(host.runtime.clone(), settings, Handle::current());
-    let input = Input::start().map_err(|error| format!("standard input: {error}"))?;
+    let input = Stdin::open().map_err(|error| format!("standard input: {error}"))?;
+    let input = Input(input);
     let output = Output {
         tells_room: streams::tells_room(&output),
         stream: output,
     };
     server.serve_lines(input, output, cancel).await
+}
+
+/// Standard input.
+struct Input(Stdin);
+
+impl LineInput for Input {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.read(buffer)
+    }
+
+    fn read_soon(&mut self, buffer: &mut [u8], within: Duration) -> io::Result<Option<usize>> {
+        self.0.read_soon(buffer, within)
+    }
 }
 
 /// Standard output.

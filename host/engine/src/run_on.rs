@@ -14,8 +14,9 @@ pub enum RunOn {
     /// that thread's time.
     CallerThread,
     /// The one that polls the call's future, after tokio has given all else that waited for this
-    /// thread to another: for a task that was spawned for the call. It saves the way back from
-    /// another thread; see [`in_place`](Self::in_place).
+    /// thread to another: for a task that was spawned for the call, or a thread of the caller's own
+    /// that waits for it. It saves the way back from another thread; see
+    /// [`in_place`](Self::in_place).
     InPlace,
 }
 

@@ -58,8 +58,8 @@ impl Blocking<'_> {
 
 impl Runtime {
     /// As [`act_tool`](Self::act_tool), in the task that polls it: a guest runs on this very thread,
-    /// and its other tasks on another. For a task spawned for this call, on a runtime of several
-    /// threads; elsewhere it is `act_tool`.
+    /// and its other tasks on another. For a task spawned for this call, or a thread of the caller's
+    /// own that waits for it, on a runtime of several threads; elsewhere it is `act_tool`.
     ///
     /// # Errors
     ///

@@ -123,6 +123,11 @@ impl Framer {
         self.bytes.extend_from_slice(bytes);
     }
 
+    /// Whether bytes are left that [`next`](Self::next) has not looked at, or not to the end of a line.
+    pub(crate) fn has_more(&self) -> bool {
+        self.start < self.bytes.len()
+    }
+
     /// The next frame in what was pushed.
     pub(crate) fn next(&mut self) -> Option<Frame> {
         loop {

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread::{self, JoinHandle};
 
 use tokio::sync::mpsc;
@@ -37,9 +37,22 @@ pub trait LineOutput: Send + Sync + 'static {
 
 /// Where lines are given. Cloning gives another handle to the same output.
 #[derive(Clone)]
-pub(crate) struct Outgoing {
+pub(crate) struct Outgoing(Arc<Inner>);
+
+struct Inner {
     lines: mpsc::Sender<Line>,
     stream: Arc<Stream>,
+}
+
+/// A handle that does not keep the output open.
+#[derive(Clone)]
+pub(crate) struct WeakOutgoing(Weak<Inner>);
+
+impl WeakOutgoing {
+    /// None once every handle that keeps it open is dropped.
+    pub(crate) fn upgrade(&self) -> Option<Outgoing> {
+        self.0.upgrade().map(Outgoing)
+    }
 }
 
 struct Stream {
@@ -106,7 +119,11 @@ impl Outgoing {
         });
         let writer = thread::Builder::new().name("mcp-output".to_owned());
         let writer = writer.spawn(move || write(given))?;
-        Ok((Self { lines, stream }, writer))
+        Ok((Self(Arc::new(Inner { lines, stream })), writer))
+    }
+
+    pub(crate) fn downgrade(&self) -> WeakOutgoing {
+        WeakOutgoing(Arc::downgrade(&self.0))
     }
 
     /// Gives a line, after those before it; waits where too many wait already.
@@ -118,20 +135,20 @@ impl Outgoing {
         if self.at_once(&line)? {
             return Ok(());
         }
-        let line = Line::new(line, &self.stream);
+        let line = Line::new(line, &self.0.stream);
         let closed = |_nobody| io::Error::from(io::ErrorKind::BrokenPipe);
-        self.lines.send(line).await.map_err(closed)
+        self.0.lines.send(line).await.map_err(closed)
     }
 
     fn at_once(&self, line: &[u8]) -> io::Result<bool> {
-        let Ok(_writing) = self.stream.writing.try_lock() else {
+        let Ok(_writing) = self.0.stream.writing.try_lock() else {
             return Ok(false);
         };
         // The thread counts a line until it is written, and writes under the lock.
-        if self.stream.waiting.load(Ordering::SeqCst) > 0 {
+        if self.0.stream.waiting.load(Ordering::SeqCst) > 0 {
             return Ok(false);
         }
-        self.stream.write(|output| output.write_at_once(line))
+        self.0.stream.write(|output| output.write_at_once(line))
     }
 }
 
@@ -198,7 +215,7 @@ mod tests {
         }
         assert_eq!(*written.lock().unwrap(), ["at once one"]);
         say.send(()).unwrap();
-        while outgoing.stream.waiting.load(Ordering::SeqCst) > 0 {
+        while outgoing.0.stream.waiting.load(Ordering::SeqCst) > 0 {
             tokio::task::yield_now().await;
         }
         outgoing.give("four".into()).await.unwrap();

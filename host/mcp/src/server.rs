@@ -6,14 +6,19 @@
 
 mod answer;
 mod changes;
+mod client;
 mod listing;
+mod messages;
 mod over_http;
 mod over_lines;
 mod panics;
 mod reporting;
+mod transport;
+mod turns;
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use rmcp::ErrorData;
 use rmcp::handler::server::ServerHandler;
@@ -55,9 +60,23 @@ pub struct McpServer {
     settings: ServerSettings,
     /// Calls run here, apart from what drives the protocol.
     tasks: Handle,
+    ids: Arc<CallIds>,
     /// The connection, where there is one: each of its requests has a task of its own, which a guest
     /// may hold up, and it can be told that the tools are others now.
     line: Option<Line>,
+}
+
+/// The ids of calls: one for the server, which is asked of the system, and a number.
+struct CallIds {
+    server: String,
+    next: AtomicU64,
+}
+
+impl CallIds {
+    fn next(&self) -> Result<CallId, CallError> {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        CallId::new(format!("mcp-{}-{number}", self.server))
+    }
 }
 
 /// A connection, as its requests know it.
@@ -88,6 +107,10 @@ impl McpServer {
             runtime,
             settings,
             tasks,
+            ids: Arc::new(CallIds {
+                server: ambient::random_id(),
+                next: AtomicU64::new(0),
+            }),
             line: None,
         }
     }
@@ -123,7 +146,7 @@ impl McpServer {
         let name = ToolName::new(request.name.into_owned());
         let name = name.map_err(|error| refused(ErrorCode::INVALID_PARAMS, &error))?;
         let arguments = Value::Object(request.arguments.unwrap_or_default());
-        let call = match call(name, arguments) {
+        let call = match self.ids.next().and_then(|id| call(id, name, arguments)) {
             Ok(call) => call,
             Err(error) => return answer::of(Err(error)),
         };
@@ -167,7 +190,7 @@ impl McpServer {
 }
 
 /// A call as the runtime takes it. The protocol's own ids are each client's, so a call has another.
-fn call(name: ToolName, arguments: Value) -> Result<ToolCall, CallError> {
+fn call(id: CallId, name: ToolName, arguments: Value) -> Result<ToolCall, CallError> {
     let bytes = usize::try_from(Limits::MAXIMUM.arguments_bytes).unwrap_or(usize::MAX);
     let bounds = JsonBounds {
         bytes,
@@ -181,7 +204,7 @@ fn call(name: ToolName, arguments: Value) -> Result<ToolCall, CallError> {
             }],
         })?;
     Ok(ToolCall {
-        id: CallId::new(format!("mcp-{}", ambient::random_id()))?,
+        id,
         name,
         arguments,
     })

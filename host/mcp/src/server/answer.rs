@@ -4,9 +4,7 @@
 //! stands in its field, and in the text only where there would be none.
 
 use rmcp::ErrorData;
-use rmcp::model::{
-    CallToolResponse, CallToolResult, ContentBlock, ErrorCode, MetaObject, ResultType,
-};
+use rmcp::model::{CallToolResponse, CallToolResult, ContentBlock, ErrorCode, MetaObject};
 use serde_json::json;
 use tidegate_contract::{CallError, ExternalResult, JsonObject, Value};
 
@@ -17,10 +15,9 @@ pub(super) fn of(end: Result<ExternalResult, CallError>) -> Result<CallToolRespo
         Ok(observation) => {
             let mut result = tidegate::protocol::mcp(&observation);
             say_once(&mut result);
-            let result: Result<CallToolResult, _> = serde_json::from_value(result);
-            let mut result =
+            let result = typed(result);
+            let result =
                 result.map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
-            result.result_type = Some(ResultType::COMPLETE);
             Ok(CallToolResponse::Complete(result))
         }
         // The protocol has an error of its own for it.
@@ -52,5 +49,61 @@ fn say_once(result: &mut Value) {
         && blocks.len() > 1
     {
         blocks.remove(last);
+    }
+}
+
+/// The result as the SDK has it, moved and not read again: most of it can be long.
+fn typed(result: Value) -> serde_json::Result<CallToolResult> {
+    let mut typed = CallToolResult::default();
+    let Value::Object(fields) = result else {
+        return serde_json::from_value(result);
+    };
+    for (name, value) in fields {
+        match (name.as_str(), value) {
+            ("content", Value::Array(blocks)) => {
+                typed.content = blocks.into_iter().map(block).collect::<Result<_, _>>()?;
+            }
+            ("structuredContent", value) => typed.structured_content = Some(value),
+            ("isError", value) => typed.is_error = value.as_bool(),
+            ("_meta", Value::Object(meta)) => typed.meta = Some(MetaObject(meta)),
+            _ => {}
+        }
+    }
+    Ok(typed)
+}
+
+fn block(mut block: Value) -> serde_json::Result<ContentBlock> {
+    let is_text =
+        |block: &JsonObject| block.len() == 2 && block.get("type") == Some(&json!("text"));
+    let text = block.as_object_mut().filter(|block| is_text(block));
+    match text
+        .and_then(|block| block.get_mut("text"))
+        .map(Value::take)
+    {
+        Some(Value::String(text)) => Ok(ContentBlock::text(text)),
+        _ => serde_json::from_value(block),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rmcp::model::ResultType;
+
+    use super::*;
+
+    #[test]
+    fn m5_a_result_is_what_the_sdk_makes_of_it() {
+        let text = json!({"type": "text", "text": "t"});
+        let link =
+            json!({"type": "resource_link", "uri": "artifact:1", "name": "n", "mimeType": "a/b"});
+        for result in [
+            json!({"content": [text, link], "isError": false}),
+            json!({"content": [], "structuredContent": {"a": [1]}, "isError": true, "_meta": {"tidegate/status": "failed"}}),
+        ] {
+            let own = typed(result.clone()).unwrap();
+            let mut theirs: CallToolResult = serde_json::from_value(result).unwrap();
+            theirs.result_type = Some(ResultType::COMPLETE);
+            assert_eq!(own, theirs);
+        }
     }
 }

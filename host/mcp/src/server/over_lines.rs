@@ -1,60 +1,76 @@
 //! Serving one client over two byte streams, as a program on its standard streams does.
-//!
-//! The answer of a call is written by the thread that ran the guest: the SDK's own way back from there
-//! wakes two more threads, which takes longer than a short call.
 
 use std::borrow::Cow;
-use std::io;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use rmcp::ErrorData;
-use rmcp::model::{
-    ClientNotification, ClientRequest, ProtocolVersion, ServerConfig, ServerJsonRpcMessage,
-    ServerResult,
-};
+use rmcp::model::{ClientNotification, ClientRequest, ProtocolVersion, ServerConfig, ServerResult};
 use rmcp::service::{
     NotificationContext, RequestContext, RoleServer, RunningService, Service, serve_server_with_ct,
 };
-use tokio::io::AsyncRead;
-use tokio::sync::watch;
+use tokio::runtime::Handle;
+use tokio::sync::{Semaphore, mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::McpServer;
+use super::client::Client;
+use super::transport::{Handed, REQUESTS};
+use super::turns::Turns;
 use super::{changes, panics};
 use crate::asked::Asked;
-use crate::lines::{self, ServerLines};
+use crate::frame::Framer;
+use crate::incoming::LineInput;
 use crate::outgoing::{LineOutput, Outgoing};
+
+/// Messages that the SDK has still to take.
+const HANDED: usize = 64;
 
 impl McpServer {
     /// Serves one client until its input is over and every request has its answer, or until it is
-    /// cancelled. Must be polled on a tokio runtime.
+    /// cancelled. Must be polled on a tokio runtime. The input is read by threads of its own, one of
+    /// which may still wait in it when the client was given up.
     ///
     /// # Errors
     ///
     /// What the client did in the place of opening the protocol, or that nothing can be written.
     pub async fn serve_lines(
         &self,
-        input: impl AsyncRead + Send + Unpin + 'static,
+        input: impl LineInput,
         output: impl LineOutput,
         cancel: CancellationToken,
     ) -> Result<(), String> {
         let (outgoing, writer) = Outgoing::start(output).map_err(|error| error.to_string())?;
-        let (asked, over) = (Asked::default(), CancellationToken::new());
-        let lines = ServerLines::new(
-            input,
-            (outgoing.clone(), asked.clone(), over.clone()),
-            ("the client".into(), self.settings.messages),
-        );
-        let answering = Answering {
-            server: self.on_a_line(over),
-            outgoing,
-            asked,
+        let (sdk, heard) = mpsc::channel(HANDED);
+        let over = CancellationToken::new();
+        let client = Arc::new(Client {
+            server: self.on_a_line(over.clone()),
+            asked: Asked::default(),
+            places: Arc::new(Semaphore::new(usize::from(REQUESTS))),
+            outgoing: outgoing.downgrade(),
+            peer: OnceLock::new(),
+            over,
+            cancel: cancel.clone(),
+            runtime: Handle::current(),
+        });
+        let handed = Handed {
+            heard,
+            outgoing: Some(outgoing),
+            asked: client.asked.clone(),
+            places: Arc::clone(&client.places),
         };
+        let answering = Answering(client.server.clone());
         // From before the client is greeted, so that nothing between is missed.
         let changes = self.runtime.tool_changes();
-        let served = serve_server_with_ct(answering, lines, cancel.clone()).await;
-        let served = match served {
-            Ok(running) => wait(running, changes).await,
+        let framer = Framer::new("the client".into(), self.settings.messages);
+        let started = Turns::start(Arc::clone(&client), (input, framer), sdk);
+        started.map_err(|error| error.to_string())?;
+        let served = match serve_server_with_ct(answering, handed, cancel.clone()).await {
+            Ok(running) => {
+                // It is set once.
+                client.peer.get_or_init(|| running.peer().clone());
+                wait(running, changes).await
+            }
             Err(error) => Err(error.to_string()),
         };
         // The last answer is on its way until the thread has written it; of a client that does not
@@ -99,12 +115,8 @@ async fn wait(
     ended.map(drop).map_err(|error| error.to_string())
 }
 
-/// A server that writes the answers of calls itself.
-struct Answering {
-    server: McpServer,
-    outgoing: Outgoing,
-    asked: Asked,
-}
+/// The server as the SDK asks it.
+struct Answering(McpServer);
 
 impl Service<RoleServer> for Answering {
     async fn handle_request(
@@ -112,39 +124,7 @@ impl Service<RoleServer> for Answering {
         request: ClientRequest,
         context: RequestContext<RoleServer>,
     ) -> Result<ServerResult, ErrorData> {
-        let is_call = matches!(request, ClientRequest::CallToolRequest(_));
-        // What was told of a call goes the SDK's way, and comes before its answer.
-        let is_long = !is_call || context.meta.get_progress_token().is_some();
-        let (id, cancel) = (context.id.clone(), context.ct.clone());
-        // A request that panicked would keep its place for ever.
-        let answer = panics::caught(Box::pin(self.server.handle_request(request, context))).await;
-        let answer = answer.unwrap_or_else(|| {
-            let failed = ErrorData::internal_error("the request failed", None);
-            Err(failed)
-        });
-        if is_long || cancel.is_cancelled() {
-            return answer;
-        }
-        let Some(place) = self.asked.take(&id) else {
-            return answer;
-        };
-        let message = match answer {
-            Ok(result) => ServerJsonRpcMessage::response(result, id),
-            Err(error) => ServerJsonRpcMessage::error(error, Some(id)),
-        };
-        let given = match lines::line(&message) {
-            Ok(line) => tokio::select! {
-                given = self.outgoing.give(line) => given,
-                () = cancel.cancelled() => Err(io::ErrorKind::BrokenPipe.into()),
-            },
-            Err(error) => Err(error),
-        };
-        if let Err(error) = given {
-            tracing::debug!(%error, "an answer is not written");
-        }
-        drop(place);
-        // Stands for the answer until the transport drops it.
-        Ok(ServerResult::empty(()))
+        panics::answered(self.0.handle_request(request, context)).await
     }
 
     async fn handle_notification(
@@ -152,14 +132,14 @@ impl Service<RoleServer> for Answering {
         notification: ClientNotification,
         context: NotificationContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        self.server.handle_notification(notification, context).await
+        self.0.handle_notification(notification, context).await
     }
 
     fn get_info(&self) -> ServerConfig {
-        Service::get_info(&self.server)
+        Service::get_info(&self.0)
     }
 
     fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
-        Service::supported_protocol_versions(&self.server)
+        Service::supported_protocol_versions(&self.0)
     }
 }

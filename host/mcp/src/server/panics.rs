@@ -1,9 +1,12 @@
-//! A panic on the path of a call ends that call alone.
+//! A panic on the path of a request ends that request alone.
 
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::task::Poll;
+
+use rmcp::ErrorData;
+use rmcp::model::ServerResult;
 
 /// What the work comes to; none when it panicked. It is not polled again then.
 pub(super) async fn caught<T>(work: impl Future<Output = T>) -> Option<T> {
@@ -19,4 +22,13 @@ pub(super) async fn caught<T>(work: impl Future<Output = T>) -> Option<T> {
         },
     )
     .await
+}
+
+/// The answer of a request, which has one after a panic too: without it, it would keep its place for
+/// ever.
+pub(super) async fn answered(
+    answering: impl Future<Output = Result<ServerResult, ErrorData>>,
+) -> Result<ServerResult, ErrorData> {
+    let failed = || Err(ErrorData::internal_error("the request failed", None));
+    caught(Box::pin(answering)).await.unwrap_or_else(failed)
 }

@@ -1,16 +1,23 @@
 //! The standard streams of this process, for what speaks a protocol on them.
 
 use std::fs::File;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::FileType;
+use rustix::io::Errno;
 
 /// Bytes that a pipe takes at once where it takes any (POSIX `PIPE_BUF`, as Linux has it). A socket
 /// that may be written to has more room.
 const AT_ONCE_BYTES: usize = 4_096;
+
+const NOW: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 0,
+};
 
 /// Takes standard output away from everything else: what is printed there later goes to standard error,
 /// so that it can't stand between messages.
@@ -37,67 +44,66 @@ pub fn tells_room(output: &File) -> bool {
 ///
 /// What the system said.
 pub fn write_at_once(mut output: &File, bytes: &[u8]) -> io::Result<bool> {
-    if bytes.len() > AT_ONCE_BYTES || !is_ready(output, PollFlags::OUT)? {
+    if bytes.len() > AT_ONCE_BYTES || !is_ready(output, PollFlags::OUT, Some(&NOW))? {
         return Ok(false);
     }
     output.write_all(bytes)?;
     Ok(true)
 }
 
-/// Standard input, for [`read_at_once`].
-///
-/// # Errors
-///
-/// What the system said.
-pub fn stdin() -> io::Result<OwnedFd> {
-    Ok(rustix::io::fcntl_dupfd_cloexec(io::stdin(), 3)?)
-}
+/// Standard input, without a buffer.
+#[derive(Debug)]
+pub struct Stdin(OwnedFd);
 
-/// Reads what is there, or the end; `None` where it would have to wait. The stream stays one that waits:
-/// others may read from it too.
-///
-/// # Errors
-///
-/// What the system said.
-pub fn read_at_once(input: &OwnedFd, buffer: &mut [u8]) -> io::Result<Option<usize>> {
-    if !is_ready(input, PollFlags::IN)? {
-        return Ok(None);
+impl Stdin {
+    /// Opens it.
+    ///
+    /// # Errors
+    ///
+    /// What the system said.
+    pub fn open() -> io::Result<Self> {
+        Ok(Self(rustix::io::fcntl_dupfd_cloexec(io::stdin(), 3)?))
     }
-    Ok(Some(rustix::io::retry_on_intr(|| {
-        rustix::io::read(input, &mut *buffer)
-    })?))
 }
 
-/// Whether something can be done now; the end and errors can always be told.
-fn is_ready(stream: &impl AsFd, what: PollFlags) -> io::Result<bool> {
-    let now = Timespec::default();
-    let mut asked = [PollFd::new(stream, what)];
-    rustix::io::retry_on_intr(|| poll(&mut asked, Some(&now)))?;
-    Ok(!asked.iter().all(|stream| stream.revents().is_empty()))
-}
-
-/// Reads standard input, in pieces of at most `piece_bytes`, until its end or until nobody takes them
-/// any more. Blocks the thread.
-///
-/// # Errors
-///
-/// What the system said.
-pub fn read_stdin(piece_bytes: usize, mut take: impl FnMut(Vec<u8>) -> bool) -> io::Result<()> {
-    let mut input = io::stdin().lock();
-    let mut piece = vec![0; piece_bytes];
-    loop {
-        let read = match input.read(&mut piece) {
-            Ok(read) => read,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(error),
-        };
-        let Some(bytes) = piece.get(..read).filter(|bytes| !bytes.is_empty()) else {
-            return Ok(());
-        };
-        if !take(bytes.to_vec()) {
-            return Ok(());
+impl Stdin {
+    /// Reads what is there, once something is, also where who has given the stream has made it one that
+    /// does not wait. At its end there are 0 bytes.
+    ///
+    /// # Errors
+    ///
+    /// What the system said.
+    pub fn read(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match rustix::io::read(&self.0, &mut *buffer) {
+                Ok(read) => return Ok(read),
+                Err(Errno::AGAIN) => is_ready(&self.0, PollFlags::IN, None)?,
+                Err(error) => return Err(error.into()),
+            };
         }
     }
+
+    /// The same, where something is there within a time; looks for it without a pause.
+    ///
+    /// # Errors
+    ///
+    /// What the system said.
+    pub fn read_soon(&self, buffer: &mut [u8], within: Duration) -> io::Result<Option<usize>> {
+        let started = Instant::now();
+        while !is_ready(&self.0, PollFlags::IN, Some(&NOW))? {
+            if started.elapsed() >= within {
+                return Ok(None);
+            }
+        }
+        self.read(buffer).map(Some)
+    }
+}
+
+/// Whether something can be done within a time; the end and errors can always be told.
+fn is_ready(stream: &impl AsFd, what: PollFlags, within: Option<&Timespec>) -> io::Result<bool> {
+    let mut asked = [PollFd::new(stream, what)];
+    rustix::io::retry_on_intr(|| poll(&mut asked, within))?;
+    Ok(!asked.iter().all(|stream| stream.revents().is_empty()))
 }
 
 /// The path of this program.
