@@ -87,7 +87,7 @@ impl Service {
     }
 
     /// Writes the files of an attempt whose submit led to this state, unless a newer one of its step
-    /// has. Answers why one is lacking.
+    /// has. Answers why one is lacking, where that is not known of the run.
     pub(super) fn project(
         &self,
         attempt: &Attempt,
@@ -96,11 +96,15 @@ impl Service {
         if !leaves_output(state) {
             return Ok(None);
         }
-        let Some(root) = self.root(&attempt.run.id) else {
-            return Ok(Some("the run has no folder for files".to_owned()));
-        };
         let written = self.written(&attempt.run.id);
         let mut written = written.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(root) = self.root(&attempt.run.id) else {
+            // It is the same for all steps of the run, and so said of the first alone.
+            let is_first = written.is_empty();
+            written.insert(attempt.step.clone(), attempt.number);
+            let reason = "the run has no folder for files, so that none of its steps has one";
+            return Ok(is_first.then(|| reason.to_owned()));
+        };
         if written
             .get(&attempt.step)
             .is_some_and(|newest| *newest > attempt.number)

@@ -77,6 +77,11 @@ impl SqliteStore {
         })
     }
 
+    /// A connection for a query that takes a moment, where there is one without waiting.
+    fn at_once(&self) -> Option<MutexGuard<'_, Connection>> {
+        self.writer.at_rest().or_else(|| self.free_reader())
+    }
+
     fn free_reader(&self) -> Option<MutexGuard<'_, Connection>> {
         let mut readers = self.readers.iter();
         readers.find_map(|reader| reader.try_lock().ok())
@@ -148,16 +153,16 @@ impl Store for SqliteStore {
     }
 
     fn glance(&self, access: Access) -> Result<Option<Admission>, StoreError> {
-        let free = self.free_reader();
-        free.map_or(Ok(None), |reader| reads::look_up(&reader, access))
+        let free = self.at_once();
+        free.map_or(Ok(None), |connection| reads::look_up(&connection, access))
     }
 
     fn look_up_at_once(
         &self,
         access: Access,
     ) -> Result<Option<(Admission, Vec<Output>)>, StoreError> {
-        let free = self.free_reader();
-        free.map_or(Ok(None), |reader| reads::at_once(&reader, access))
+        let free = self.at_once();
+        free.map_or(Ok(None), |connection| reads::at_once(&connection, access))
     }
 
     fn stage(

@@ -14,7 +14,7 @@ mod queue;
 #[cfg(test)]
 mod tests;
 
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, MutexGuard, mpsc};
 use std::thread::{self, JoinHandle};
 
 use rusqlite::Connection;
@@ -119,6 +119,12 @@ impl Writer {
         T: Send + 'static,
     {
         drop(self.queue(job, (Hurry::Later, Lead::Thread), done));
+    }
+
+    /// The connection, where no commit is under way, for a query that takes a moment: nobody else writes,
+    /// so that it keeps what it has read before, unlike one that only reads.
+    pub(super) fn at_rest(&self) -> Option<MutexGuard<'_, Connection>> {
+        self.shared.at_rest()
     }
 
     /// Queues a job; answers where whoever brings it is to lead its commit.

@@ -167,6 +167,13 @@ impl Shared {
         Some(job)
     }
 
+    /// The connection, where nobody leads.
+    pub(super) fn at_rest(&self) -> Option<MutexGuard<'_, Connection>> {
+        let connection = self.connection.try_lock().ok()?;
+        // Else a panic has broken a commit off.
+        connection.is_autocommit().then_some(connection)
+    }
+
     /// One commit, by whoever leads.
     fn commit(&self) {
         let mut urgent = 0_usize;
