@@ -87,7 +87,7 @@ impl Service {
     }
 
     /// Writes the files of an attempt whose submit led to this state, unless a newer one of its step
-    /// has. Answers why one is lacking, where that is not known of the run.
+    /// has. Answers why one is lacking.
     pub(super) fn project(
         &self,
         attempt: &Attempt,
@@ -96,15 +96,11 @@ impl Service {
         if !leaves_output(state) {
             return Ok(None);
         }
+        let Some(root) = self.root(&attempt.run.id) else {
+            return Ok(Some("the run has no folder for files".to_owned()));
+        };
         let written = self.written(&attempt.run.id);
         let mut written = written.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(root) = self.root(&attempt.run.id) else {
-            // It is the same for all steps of the run, and so said of the first alone.
-            let is_first = written.is_empty();
-            written.insert(attempt.step.clone(), attempt.number);
-            let reason = "the run has no folder for files, so that none of its steps has one";
-            return Ok(is_first.then(|| reason.to_owned()));
-        };
         if written
             .get(&attempt.step)
             .is_some_and(|newest| *newest > attempt.number)
@@ -126,6 +122,19 @@ impl Service {
         })
     }
 
+    /// Whether it is not known of the run already: that it has no folder is the same for all its steps,
+    /// and so said of the first alone.
+    fn is_news(&self, attempt: &Attempt) -> bool {
+        if self.root(&attempt.run.id).is_some() {
+            return true;
+        }
+        let written = self.written(&attempt.run.id);
+        let mut written = written.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_first = written.is_empty();
+        written.insert(attempt.step.clone(), attempt.number);
+        is_first
+    }
+
     fn refuse(&self, attempt: &Attempt, reason: &str) -> Result<(), WorkerError> {
         let failure = host_failure("PROJECTION_REFUSED", reason.to_owned());
         Ok(self.store.fail(attempt.id, &failure)?)
@@ -141,6 +150,7 @@ impl Service {
     ) -> Result<Option<String>, WorkerError> {
         match (attempt.run.launch.check_policy, admitted) {
             (CheckPolicy::Silent, _) => Ok(None),
+            (CheckPolicy::Warn, _) if !self.is_news(attempt) => Ok(None),
             (CheckPolicy::Warn, _) | (CheckPolicy::Strict, Admitted::Again) => {
                 let step = &attempt.step;
                 Ok(Some(format!("step `{step}` lacks a file: {reason}")))

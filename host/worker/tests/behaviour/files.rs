@@ -303,3 +303,15 @@ fn i10_a_folder_that_is_gone_at_start_takes_no_submit_back() {
     assert_eq!(house.submit(&at, "kept").unwrap().warnings.len(), 1);
     assert_eq!(house.outcome(&at), Outcome::Passed("kept".into()));
 }
+
+#[test]
+fn i8_that_a_run_has_no_folder_is_said_once_and_fails_each_step_under_a_strict_policy() {
+    let house = under(CheckPolicy::Warn).started_again();
+    let submit = |house: &House, step| house.submit(&house.dispatch(step), "x");
+    let warned = |step| submit(&house, step).unwrap().warnings.len();
+    assert_eq!([warned("plan"), warned("build"), warned("test")], [1, 0, 0]);
+    let house = under(CheckPolicy::Strict).started_again();
+    for step in ["plan", "build"] {
+        assert_eq!(code(submit(&house, step)), "PROJECTION_REFUSED");
+    }
+}
